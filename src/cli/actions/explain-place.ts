@@ -20,10 +20,20 @@ export async function openPlace(words: PlaceWords): Promise<OpenPlace> {
     const site = machineSources(layoutOf(resources.namespace), resources);
     return { resources, place: { site }, [Symbol.asyncDispose]: () => Promise.resolve() };
   }
-  const { client, place } = await openCluster(words, PATIENCE);
+  const [cluster, { openRouters }, { routerSources }] = await Promise.all([
+    openCluster(words, PATIENCE),
+    import('./open-routers.ts'),
+    import('../../explain/gather/router-sources.ts'),
+  ]);
+  const { client, place } = cluster;
+  const routers = openRouters(cluster);
+  const site = { resources, ...routerSources(routers), connect: () => routers.connect() };
   return {
     resources,
-    place: { site: { resources }, cluster: { client, namespace: place.namespace } },
-    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+    place: { site, cluster: { client, namespace: place.namespace } },
+    async [Symbol.asyncDispose]() {
+      routers[Symbol.dispose]();
+      await client[Symbol.asyncDispose]();
+    },
   };
 }

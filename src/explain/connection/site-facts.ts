@@ -27,6 +27,8 @@ export interface SiteFacts {
   readonly bundles: Source<readonly BundleFacts[]>;
   /** Open files and sockets of the site's routers. Undefined if this process cannot count them. */
   readonly openFiles?: readonly OpenFiles[];
+  /** Whether no router answered, so that links and network may come from statuses. */
+  readonly routersSilent?: true;
   /** Last connections by routing key, of explained Listeners whose router records them. */
   readonly history?: ReadonlyMap<string, Source<readonly PastConnection[]>>;
   /** By `probeName`; only if a probe was asked for. */

@@ -12,8 +12,9 @@ const STATES: readonly RecordState[] = ['open', 'ended', 'failed'];
 /** Maximum number of records of one router and one state. An ID has one, unless a peer uses it again. */
 const MOST = 8;
 
-export async function gatherRecord({ askRouters }: SiteSources, id: string): Promise<Source<readonly RecordFacts[]>> {
+export async function gatherRecord({ askRouters, connect }: SiteSources, id: string): Promise<Source<readonly RecordFacts[]>> {
   if (askRouters === undefined) return { unknown: NO_API };
+  await connect?.();
   return readSource('the records of connections', async (signal) => {
     const query = new URLSearchParams({ id, limit: String(MOST) });
     const lists = STATES.map(async (state) => {

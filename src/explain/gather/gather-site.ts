@@ -30,6 +30,8 @@ export interface SiteSources {
   readonly resources: Resources;
   /** Asks all routers of the site: `/v1/links`. Undefined if this process cannot reach their API. @throws Error without an answer */
   readonly askRouters?: (path: string, signal: AbortSignal) => Promise<readonly unknown[]>;
+  /** Connects to the routers, for requests whose deadlines are too short for that. */
+  readonly connect?: () => Promise<void>;
   /** Probes a target; undefined as above. @throws Error without an answer */
   readonly probe?: (target: ProbedTarget, signal: AbortSignal) => Promise<unknown>;
   /** Certificates of the site's TLS bundles and authorities. Undefined if this process cannot read them. */
@@ -41,6 +43,8 @@ export interface SiteSources {
 export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
   const { resources, askRouters, bundles, openFiles } = sources;
   const { namespace, where, commandFlags, conventions } = resources;
+  const isMachine = conventions.platform.access === undefined;
+  const connected = sources.connect?.();
   const [stopped, objects, written, problems, asked, links, certificates, files] = await Promise.all([
     readSource('the state of the process', () => resources.notRunning()),
     readSource('the resources', () => listAll(resources)),
@@ -48,19 +52,19 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
     readSource('the problems of files', () => listProblems(resources)),
     askRouters === undefined
       ? undefined
-      : readSource('the router API', async (signal) => {
+      : readConnected(connected, async (signal) => {
           // Each router knows the whole network.
           const [[network], [keys]] = await Promise.all([askRouters('/v1/network', signal), askRouters('/v1/keys', signal)]);
           return readNetwork(network, keys);
         }),
-    askRouters === undefined ? undefined : readSource('the router API', (signal) => askRouters('/v1/links', signal)),
+    askRouters === undefined ? undefined : readConnected(connected, (signal) => askRouters('/v1/links', signal)),
     bundles === undefined ? undefined : readSource('the certificates', () => bundles()),
     openFiles === undefined ? undefined : readSource('the open files', () => openFiles()),
   ]);
   const site =
     'value' in objects ? sortActiveFirst(objects.value.filter((object): object is Site => object.kind === 'Site'))[0] : undefined;
   return {
-    place: { namespace, where, commandFlags, isMachine: conventions.platform.access === undefined },
+    place: { namespace, where, commandFlags, isMachine },
     version: VERSION,
     now: Date.now(),
     stopped,
@@ -68,17 +72,24 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
     written,
     problems,
     network: asked !== undefined && 'value' in asked ? asked : networkOfStatus(site, asked),
-    links: links === undefined ? mapped(objects, linksOfStatuses) : mapped(links, readLinks),
+    // In a cluster, the API server has the statuses even if the user may not ask the routers.
+    links: links === undefined || ('unknown' in links && !isMachine) ? mapped(objects, linksOfStatuses) : mapped(links, readLinks),
+    ...(links !== undefined && 'unknown' in links ? { routersSilent: true as const } : {}),
     incoming: links !== undefined && 'value' in links ? mapped(links, readIncoming) : incomingOfStatus(site),
     bundles: certificates ?? mapped(objects, bundlesOfCertificates),
     ...(files !== undefined && 'value' in files ? { openFiles: files.value } : {}),
   };
 }
 
+async function readConnected<T>(connected: Promise<void> | undefined, read: (signal: AbortSignal) => Promise<T>): Promise<Source<T>> {
+  await connected;
+  return readSource('the router API', read);
+}
+
 /** The same facts with the last connections of the keys, if the router records them. */
 export async function withHistory(facts: SiteFacts, { askRouters }: SiteSources, keys: readonly string[]): Promise<SiteFacts> {
   // A router that did not answer would only take more time.
-  if (askRouters === undefined || 'unknown' in facts.links) return facts;
+  if (askRouters === undefined || facts.routersSilent === true) return facts;
   const read = keys.slice(0, MOST_PROBED).map(async (key): Promise<readonly [string, Source<readonly PastConnection[]>]> => {
     const lists = await readSource('the records of connections', (signal) =>
       Promise.all(
