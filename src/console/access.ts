@@ -1,6 +1,22 @@
 /** Who may use the console: one-time tokens, what they are exchanged for, and the names by which it may be addressed */
 import { createHash, randomBytes } from 'node:crypto';
 import { limitTable } from '../limits/table.ts';
+import type { Permissions } from './permissions.ts';
+
+/** Access for several users, instead of one-time links. */
+export interface UserAccess {
+  /**
+   * @returns what the user may see; undefined if the credentials are not valid; `busy` if too many unknown ones came
+   * @throws Error if the API server does not answer
+   */
+  admit(authorization: string | undefined, now: number): Promise<Permissions | 'busy' | undefined>;
+  /** Value of `www-authenticate`, by which the page knows how to sign in. */
+  readonly challenge: string;
+  /** Cause and remedy of a request that is not admitted. */
+  readonly signedOut: { readonly message: string; readonly do: string };
+  /** Whether requests may name any host. */
+  readonly acceptsAnyHost: boolean;
+}
 
 /** Milliseconds for which a link can be used. */
 const TOKEN_VALID = 5 * 60_000;
@@ -63,13 +79,15 @@ const LOOPBACK_NAMES: readonly string[] = ['127.0.0.1', '[::1]', 'localhost'];
 export class ConsoleAddresses {
   readonly #hosts: ReadonlySet<string>;
   readonly #isAnyPort: boolean;
+  readonly #isAnyHost: boolean;
   /** Paths of public URLs, each without its last slash. The longest is first. */
   readonly #paths: readonly string[];
 
   /** @param port that of the loopback addresses; any if undefined */
-  constructor(port: number | undefined, publicUrls: readonly URL[]) {
+  constructor(port: number | undefined, publicUrls: readonly URL[], isAnyHost = false) {
     const local = LOOPBACK_NAMES.map((name) => (port === 80 ? name : `${name}:${port}`));
     this.#isAnyPort = port === undefined;
+    this.#isAnyHost = isAnyHost;
     this.#hosts = new Set([...(port === undefined ? [] : local), ...publicUrls.map(({ host }) => host)]);
     const paths = publicUrls.map(({ pathname }) => pathname.replace(/\/+$/, ''));
     this.#paths = paths.filter((path) => path !== '').toSorted((one, other) => other.length - one.length);
@@ -77,13 +95,17 @@ export class ConsoleAddresses {
 
   has(host: string | undefined): boolean {
     if (host === undefined) return false;
+    if (this.#isAnyHost) return true;
     const lower = host.toLowerCase();
     return this.#hosts.has(lower) || (this.#isAnyPort && LOOPBACK_NAMES.includes(lower.replace(/:\d{1,5}$/, '')));
   }
 
-  /** Whether a request comes from a page of the console itself, or from a program that is not a page. */
-  hasOrigin(origin: string | undefined): boolean {
-    return origin === undefined || (URL.canParse(origin) && this.has(new URL(origin).host));
+  /** Whether a request to that host comes from a page of the console itself, or from a program that is not a page. */
+  hasOrigin(origin: string | undefined, host: string | undefined): boolean {
+    if (origin === undefined) return true;
+    const from = URL.parse(origin)?.host;
+    if (from === undefined) return false;
+    return this.#isAnyHost ? this.#hosts.has(from) || from === host?.toLowerCase() : this.has(from);
   }
 
   /** Path without that of a public URL, which a proxy may leave or remove. */

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { RateLimiter } from '../limits/rate-limiter.ts';
 import { limitTable } from '../limits/table.ts';
+import type { UserAccess } from './access.ts';
 import type { Permissions } from './permissions.ts';
 
 /** A user as the API server knows it. */
@@ -34,7 +35,13 @@ interface Entry {
 }
 
 /** Tokens are kept as hashes. Those used least recently are forgotten. */
-export class ReviewedAccess {
+export class ReviewedAccess implements UserAccess {
+  readonly challenge = 'Bearer realm="kubernetes"';
+  readonly signedOut = {
+    message: 'the request has no valid token of the cluster',
+    do: 'Paste a token of the cluster, such as that of `kubectl create token NAME`.',
+  };
+  readonly acceptsAnyHost = false;
   readonly #reviewer: Reviewer;
   readonly #entries = new Map<string, Entry>();
   readonly #reviews = new RateLimiter(limitTable.consoleReviews.value);
@@ -43,10 +50,6 @@ export class ReviewedAccess {
     this.#reviewer = reviewer;
   }
 
-  /**
-   * @returns what the user of the bearer token may see; undefined if the token is not valid; `busy` if too many unknown tokens came
-   * @throws Error if the API server does not answer
-   */
   async admit(authorization: string | undefined, now: number): Promise<Permissions | 'busy' | undefined> {
     const [, token] = /^Bearer ([\w.~+/=-]{1,16384})$/i.exec(authorization ?? '') ?? [];
     if (token === undefined) return undefined;

@@ -10,12 +10,11 @@ import { bounded, detached } from '../telemetry/boundary.ts';
 import { messageOf } from '../telemetry/log.ts';
 import { isRecord } from '../text/is-record.ts';
 import { printable } from '../text/printable.ts';
-import { PageAccess, ConsoleAddresses } from './access.ts';
+import { PageAccess, ConsoleAddresses, type UserAccess } from './access.ts';
 import { answerApi, failure, notPermitted, probe, type Answer } from './api.ts';
 import type { PageAsset } from './assets.ts';
 import { allPermissions, isPermitted, mayGet, type Permissions } from './permissions.ts';
 import { LOOPBACK, listenForConsole, type ConsoleTls } from './listen.ts';
-import type { ReviewedAccess } from './reviewed-access.ts';
 import { StreamSet } from './stream.ts';
 import type { ConsoleSources } from './sources.ts';
 import type { Watcher } from './watcher.ts';
@@ -29,7 +28,7 @@ export interface ConsoleServerOptions {
   /** Further addresses of the console, such as that of a proxy. */
   readonly publicUrls: readonly URL[];
   /** Access for users of a cluster. Default: one-time links. */
-  readonly reviewed?: ReviewedAccess;
+  readonly users?: UserAccess;
   /** Certificate and key in PEM, with which the server listens on all addresses. Default: HTTP on the loopback address. */
   readonly tls?: ConsoleTls;
 }
@@ -63,13 +62,13 @@ export async function serveConsole({
   assets,
   port,
   publicUrls,
-  reviewed,
+  users,
   tls,
 }: ConsoleServerOptions): Promise<ConsoleServer> {
   const access = new PageAccess();
   const files = new Map(assets.map((asset) => [asset.path, { ...asset, plain: gunzipSync(asset.gzip) }]));
   const admit = async (authorization: string | undefined): Promise<Permissions | 'busy' | undefined> => {
-    if (reviewed !== undefined) return reviewed.admit(authorization, sources.now());
+    if (users !== undefined) return users.admit(authorization, sources.now());
     return access.admit(authorization, sources.now()) ? allPermissions : undefined;
   };
   const streams = new StreamSet(watcher);
@@ -77,7 +76,8 @@ export async function serveConsole({
   /** Number of requests of a connection that are not answered yet. The answers of further ones would wait in memory. */
   const unanswered = new WeakMap<Socket, number>();
   // `kubectl port-forward` may use any port of the user's machine.
-  const addresses = (own: number): ConsoleAddresses => new ConsoleAddresses(reviewed === undefined ? own : undefined, publicUrls);
+  const addresses = (own: number): ConsoleAddresses =>
+    new ConsoleAddresses(users === undefined ? own : undefined, publicUrls, users?.acceptsAnyHost);
   let names = addresses(port);
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
@@ -89,11 +89,12 @@ export async function serveConsole({
     for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value);
     const { method = '', headers } = request;
     if (!names.has(headers.host)) return refuse(response, 421, 'wrong-host', 'the console does not have the address of the request');
-    if (!names.hasOrigin(headers.origin)) return refuse(response, 403, 'wrong-host', 'the request comes from a page of another site');
+    if (!names.hasOrigin(headers.origin, headers.host))
+      return refuse(response, 403, 'wrong-host', 'the request comes from a page of another site');
     const [target = '', query = ''] = (request.url ?? '').split('?', 2);
     const path = names.localPath(target);
     if (!path.startsWith('/api/')) return serveFile(files, path, request, response);
-    if (path === '/api/v1/session' && reviewed === undefined) {
+    if (path === '/api/v1/session' && users === undefined) {
       if (method !== 'POST') return answer(response, notAllowed('POST'));
       detached(
         'request/console-session',
@@ -118,9 +119,9 @@ export async function serveConsole({
     }
     // The client left during the review. Nothing would close a stream for it.
     if (response.destroyed) return;
-    if (permissions === 'busy') return refuse(response, 429, 'too-many-reviews', 'too many unknown tokens were sent');
-    if (reviewed !== undefined) response.setHeader('www-authenticate', CLUSTER_REALM);
-    if (permissions === undefined) return challenge(response, reviewed !== undefined);
+    if (permissions === 'busy') return refuse(response, 429, 'too-many-reviews', 'too many unknown tokens or passwords were sent');
+    if (users !== undefined) response.setHeader('www-authenticate', users.challenge);
+    if (permissions === undefined) return challenge(response, users);
     // Any pod of the cluster has a valid token. Only users with a right have connections that others cannot evict.
     if (mayGet(permissions, 'Site')) opened.admitted(request.socket);
     const use = { sources, watcher, permissions };
@@ -135,7 +136,7 @@ export async function serveConsole({
     if (path !== '/api/v1/stream') return answer(response, await answerApi(use, path, parameters));
     if (!isPermitted(permissions, ['stream'])) return answer(response, notPermitted(sources));
     streams.open({ parameters, lastId: textOf(headers['last-event-id']), permissions }, response);
-    if (reviewed !== undefined) endWithPermissions(response, permissions, () => admit(headers.authorization));
+    if (users !== undefined) endWithPermissions(response, permissions, () => admit(headers.authorization));
   };
   const opened = await listenForConsole(serve, port, tls);
   names = addresses(opened.port);
@@ -171,15 +172,11 @@ function serveFile(files: ReadonlyMap<string, ServedFile>, path: string, request
   response.end(request.method === 'HEAD' ? undefined : content);
 }
 
-/** Challenge by which the page knows that a token of the cluster signs in. */
-const CLUSTER_REALM = 'Bearer realm="kubernetes"';
-
-function challenge(response: ServerResponse, isReviewed: boolean): void {
-  if (!isReviewed) response.setHeader('www-authenticate', 'Bearer');
+function challenge(response: ServerResponse, users: UserAccess | undefined): void {
+  if (users === undefined) response.setHeader('www-authenticate', 'Bearer');
   response.setHeader('connection', 'close');
-  if (!isReviewed) return answer(response, failure(401, 'signed-out', 'the request has no valid bearer token'));
-  const remedy = 'Paste a token of the cluster, such as that of `kubectl create token NAME`.';
-  answer(response, failure(401, 'signed-out', 'the request has no valid token of the cluster', remedy));
+  if (users === undefined) return answer(response, failure(401, 'signed-out', 'the request has no valid bearer token'));
+  answer(response, failure(401, 'signed-out', users.signedOut.message, users.signedOut.do));
 }
 
 /** Ends a stream once its user may see something else; the page then opens another one. */

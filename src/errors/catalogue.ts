@@ -249,7 +249,7 @@ export const modules = {
     'too-many-streams': ['answer', 'Too many pages of the console are open.', 'Close some of them.'],
     'not-permitted': ['answer', 'The user of a console in a cluster lacks a right in its namespace.',
       'Ask an administrator of the cluster for the right that the message names.'],
-    'too-many-reviews': ['answer', 'Too many unknown tokens were sent to a console in a cluster.', 'Wait some seconds.'],
+    'too-many-reviews': ['answer', 'Too many unknown tokens or passwords were sent to a console in a cluster.', 'Wait some seconds.'],
     'no-review': ['answer', 'The API server did not answer whose token was sent to a console in a cluster.', 'Try again.'],
   },
   exposure: {

@@ -488,6 +488,7 @@ const clusters = {
   securedAccesses: { name: 'SecuredAccesses', unit: 'count', value: 256, of: 'one namespace', beyond: 'the same' },
   certificates: { name: 'Certificates', unit: 'count', value: 4_096, of: 'one namespace', beyond: 'the same' },
   listeners: { name: 'Listeners (skupper.io)', unit: 'count', value: 4_096, of: 'one namespace', beyond: 'the same' },
+  networkObservers: { name: 'NetworkObservers', unit: 'count', value: 4, of: 'one namespace', beyond: 'the same' },
   connectors: { name: 'Connectors', unit: 'count', value: 4_096, of: 'one namespace', beyond: 'the same' },
   labelTemplates: { name: 'label templates', unit: 'count', value: 64, of: 'one namespace', beyond: 'the first by name have effect' },
   listenersAtOnce: {
@@ -666,7 +667,7 @@ const consoles = {
     beyond: 'the least recently used is reviewed again',
   },
   consoleReviews: {
-    name: 'reviews of unknown tokens',
+    name: 'reviews of unknown tokens, and unknown passwords',
     unit: 'rate',
     value: { burst: 20, perSecond: 5 },
     of: 'a console in a cluster',

@@ -3,6 +3,8 @@ import { createInterface } from 'node:readline';
 import { HistoryStore } from '../../console/history-store.ts';
 import { History } from '../../console/history.ts';
 import { loadPage } from '../../console/page-assets.ts';
+import { PasswordAccess } from '../../console/password-access.ts';
+import { parsePasswordFile, type PasswordFile } from '../../console/password-file.ts';
 import { LOOPBACK, type ConsoleTls } from '../../console/listen.ts';
 import { serveConsole, type ConsoleServer } from '../../console/server.ts';
 import { Watcher } from '../../console/watcher.ts';
@@ -34,15 +36,22 @@ export interface ConsoleOptions {
   readonly inCluster?: true;
   /** Directory with `tls.crt` and `tls.key`. */
   readonly tls?: string;
+  /** File of users with passwords, instead of tokens. */
+  readonly users?: string;
 }
 
 /** Serves the console of a namespace until the signal is aborted. */
 export async function runConsole(words: PlaceWords, terminal: Terminal, options: ConsoleOptions, until: AbortSignal): Promise<void> {
   const { port, publicUrl: publicUrls, historyMemory, inCluster } = options;
-  if (options.tls !== undefined && inCluster !== true)
-    throw new CliError('usage', 'The option --tls is for consoles with --in-cluster: omit it.');
+  for (const option of ['tls', 'users'] as const) {
+    if (options[option] !== undefined && inCluster !== true)
+      throw new CliError('usage', `The option --${option} is for consoles with --in-cluster: omit it.`);
+  }
+  const file = options.users === undefined ? undefined : await readUsers(options.users);
+  const passwords = file === undefined ? undefined : new PasswordAccess(file);
   await using open = inCluster === true ? await openInCluster(words, until) : await openSources(words, until);
-  const { sources, reviewed } = open;
+  const { sources } = open;
+  const users = passwords ?? open.users;
   const { where, namespace } = sources.resources;
   const history = new History(historyMemory);
   await using store = options.history === undefined ? undefined : openStore(options.history, namespace, history);
@@ -51,13 +60,16 @@ export async function runConsole(words: PlaceWords, terminal: Terminal, options:
   const watch = async (): Promise<void> => void (await Promise.all([watcher.run(until), store?.run(until)]));
   const [assets, tls] = await Promise.all([loadPage(), options.tls === undefined ? undefined : readTls(options.tls)]);
   await watcher.read();
-  const further = withoutUndefined({ reviewed, tls });
+  const further = withoutUndefined({ users, tls });
   await using server = await serveConsole({ sources, watcher, assets, port, publicUrls, ...further }).catch((error: unknown) => {
     throw listenFailure(error, { host: tls === undefined ? LOOPBACK : undefined, port, option: '--port' });
   });
-  if (reviewed !== undefined) {
-    terminal.note(`The console of ${where} listens on port ${server.port}. Sign in with a token of the cluster.\n`);
-    if (options.tls !== undefined) detached('look/console-tls', () => followTls(options.tls ?? '', server, until));
+  if (users !== undefined) {
+    const by = options.users === undefined ? 'a token of the cluster' : `a user of ${options.users}`;
+    terminal.note(`The console of ${where} listens on port ${server.port}. Sign in with ${by}.\n`);
+    if (file !== undefined && file.unsupported > 0)
+      terminal.note(`Lines of ${options.users} without effect: ${file.unsupported}. Passwords have the scheme {PLAIN}, {SHA} or {SSHA}.\n`);
+    detached('look/console-files', () => followFiles(options, { server, passwords }, until));
     return await watch();
   }
   if (options.service === true) {
@@ -106,8 +118,8 @@ async function openInCluster(words: PlaceWords, until: AbortSignal): Promise<Ope
   return inClusterSources(cluster, until);
 }
 
-/** Milliseconds between two reads of the certificate. The kubelet takes about a minute to replace the files. */
-const TLS_EVERY = 60_000;
+/** Milliseconds between two reads of the certificate and the users. The kubelet takes about a minute to replace the files. */
+const FILES_EVERY = 60_000;
 const MOST_BYTES = 1_048_576;
 
 /** @throws CliError failed */
@@ -120,13 +132,42 @@ async function readTls(directory: string): Promise<ConsoleTls> {
   );
 }
 
-/** Files that are being replaced may not fit for a moment; the certificate before then stays. */
-async function followTls(directory: string, server: ConsoleServer, until: AbortSignal): Promise<void> {
+/** @throws CliError failed */
+async function readUsers(file: string): Promise<PasswordFile> {
+  const text = await readText(file, { bytes: MOST_BYTES });
+  const read = parsePasswordFile(text ?? '');
+  const cause =
+    text === undefined
+      ? 'does not exist'
+      : `has no user whose password has one of the schemes {PLAIN}, {SHA} and {SSHA} (other lines: ${read.unsupported})`;
+  if (read.users.size === 0) throw new CliError('failed', `Users of the console cannot be read: ${file} ${cause}. Write one there.`);
+  return read;
+}
+
+interface Followers {
+  readonly server: ConsoleServer;
+  readonly passwords: PasswordAccess | undefined;
+}
+
+/** Files that are being replaced may not fit for a moment; the certificate and the users before then stay. */
+async function followFiles({ tls, users }: ConsoleOptions, { server, passwords }: Followers, until: AbortSignal): Promise<void> {
   while (!until.aborted) {
-    await pause(TLS_EVERY, until).catch(() => undefined);
-    if (!until.aborted)
-      await readTls(directory)
-        .then((tls) => server.setTls(tls))
-        .catch(() => undefined);
+    await pause(FILES_EVERY, until).catch(() => undefined);
+    if (until.aborted) return;
+    const [certificate, file] = await Promise.allSettled([
+      tls === undefined ? undefined : readTls(tls),
+      users === undefined ? undefined : readUsers(users),
+    ]);
+    if (certificate.status === 'fulfilled' && certificate.value !== undefined) setTls(certificate.value, server);
+    if (file.status === 'fulfilled' && file.value !== undefined) passwords?.replaceFile(file.value);
+  }
+}
+
+/** A certificate and a key that do not fit are files in the middle of a change. */
+function setTls(tls: ConsoleTls, server: ConsoleServer): void {
+  try {
+    server.setTls(tls);
+  } catch {
+    // Read again soon.
   }
 }

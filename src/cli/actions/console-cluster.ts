@@ -47,7 +47,7 @@ export async function inClusterSources(cluster: Cluster, until: AbortSignal): Pr
     unread: ['AccessGrant', 'AccessToken'],
     hasUserRights: false,
   });
-  return { ...open, reviewed: new ReviewedAccess(clusterReviewer(client, place.namespace)) };
+  return { ...open, users: new ReviewedAccess(clusterReviewer(client, place.namespace)) };
 }
 
 /** How a console reads a cluster. */

@@ -1,5 +1,5 @@
 /** Parts that the sources of consoles on machines and in clusters share. */
-import type { ReviewedAccess } from '../../console/reviewed-access.ts';
+import type { UserAccess } from '../../console/access.ts';
 import type { ConsoleSources } from '../../console/sources.ts';
 import { explainableKinds, type ExplainPlace } from '../../explain/gather/explainable-kinds.ts';
 import type { Explanation } from '../../explain/step.ts';
@@ -8,7 +8,7 @@ export interface OpenSources extends AsyncDisposable {
   readonly sources: ConsoleSources;
   readonly isMachine: boolean;
   /** Access for users of a cluster. Default: one-time links. */
-  readonly reviewed?: ReviewedAccess;
+  readonly users?: UserAccess;
 }
 
 /** @param kind as in `KIND/NAME` of an explanation, or an unambiguous word for it @returns undefined if the object does not exist */

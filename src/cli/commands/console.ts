@@ -15,6 +15,7 @@ export function addConsole(program: Command, terminal: Terminal): void {
       .addOption(publicUrlOption())
       .addOption(new Option('--in-cluster', 'serve users of the cluster, who sign in with their tokens; for the pod of a console'))
       .addOption(new Option('--tls <directory>', 'directory with tls.crt and tls.key, to listen on all addresses; needs --in-cluster'))
+      .addOption(new Option('--users <file>', 'htpasswd file of users, who sign in with passwords, not tokens; needs --in-cluster'))
       .addOption(
         new Option('--history-memory <size>', 'memory for history, such as 32Mi').argParser(historyMemory).default(96 * 2 ** 20, '96Mi'),
       )

@@ -9,6 +9,7 @@ import { ObjectPage } from './object.tsx';
 import { Objects } from './objects.tsx';
 import { Overview } from './overview.tsx';
 import { Empty, Prose, State, toneOf } from './parts.tsx';
+import type { SignsInBy } from './client.ts';
 import { goTo, href, route, setQuery } from './route.ts';
 import { Requests } from './requests.tsx';
 import { Service } from './service.tsx';
@@ -49,7 +50,7 @@ export function App(): JSX.Element {
   useEffect(() => {
     document.title = `${sick > 0 ? `(${sick}) ` : ''}${title} – ${overview.value?.site?.name ?? overview.value?.namespace ?? 'Earshot'}`;
   }, [title, sick, overview.value?.site?.name]);
-  if (state.is === 'signed-out') return <SignedOut message={state.message} remedy={state.do} takesToken={state.takesToken} />;
+  if (state.is === 'signed-out') return <SignedOut message={state.message} remedy={state.do} signsInBy={state.signsInBy} />;
   return (
     <>
       <a class="skip" href="#main" onClick={focusMain}>
@@ -192,21 +193,27 @@ function Old({ message }: { readonly message: string }): JSX.Element {
 interface SignedOutProps {
   readonly message: string;
   readonly remedy: string;
-  readonly takesToken: boolean;
+  readonly signsInBy: SignsInBy;
 }
 
-function SignedOut({ message, remedy, takesToken }: SignedOutProps): JSX.Element {
+const SIGN_IN: Readonly<Record<SignsInBy, string>> = {
+  link: 'Open the console with its link',
+  token: 'Sign in with a token of the cluster',
+  password: 'Sign in with a user and password',
+};
+
+function SignedOut({ message, remedy, signsInBy }: SignedOutProps): JSX.Element {
   return (
     <main class="signed-out">
       <Mark />
-      <h1>{takesToken ? 'Sign in with a token of the cluster' : 'Open the console with its link'}</h1>
+      <h1>{SIGN_IN[signsInBy]}</h1>
       <p>
         <Prose text={`${message[0]?.toUpperCase() ?? ''}${message.slice(1)}${message.endsWith('.') ? '' : '.'}`} />
       </p>
       <p>
         <Prose text={remedy} />
       </p>
-      {takesToken && (
+      {signsInBy === 'token' && (
         <form
           onSubmit={(event) => {
             event.preventDefault();

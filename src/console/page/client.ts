@@ -7,20 +7,24 @@ const BEARER = 'earshot-bearer';
 const PATIENCE = 10_000;
 /** A probe may wait ten seconds for an answer, and other sources besides. */
 const PROBE_PATIENCE = 20_000;
+/** The request lasts while a user types a password. */
+const TYPING = 600_000;
 /** The server sends a comment each 15 s. */
 const SILENCE = 40_000;
+
+/** A token of the cluster is pasted. The browser itself asks for a password. */
+export type SignsInBy = 'link' | 'token' | 'password';
 
 export class RequestError extends Error {
   readonly status: number;
   readonly view: ErrorView;
-  /** Whether a token of the cluster signs in, instead of a link. */
-  readonly takesToken: boolean;
+  readonly signsInBy: SignsInBy;
 
-  constructor(status: number, view: ErrorView, takesToken: boolean) {
+  constructor(status: number, view: ErrorView, signsInBy: SignsInBy) {
     super(view.message);
     this.status = status;
     this.view = view;
-    this.takesToken = takesToken;
+    this.signsInBy = signsInBy;
   }
 }
 
@@ -35,6 +39,11 @@ export async function signIn(): Promise<boolean> {
   // The server answers with this type.
   sessionStorage.setItem(BEARER, (body as { readonly bearer: string }).bearer);
   return true;
+}
+
+/** Sends a request without a bearer. If the console has users with passwords, the browser asks for one. @throws as `get` */
+export async function requestWithPassword(): Promise<void> {
+  await send('overview', { headers: {} }, TYPING);
 }
 
 /** Signs in with a token of the cluster, which the server reviews at each request. */
@@ -68,11 +77,15 @@ async function errorOf(response: Response): Promise<RequestError> {
     .json()
     .then((body) => body as ErrorView)
     .catch(() => fallback);
-  return new RequestError(response.status, view, /realm="kubernetes"/.test(response.headers.get('www-authenticate') ?? ''));
+  const challenge = response.headers.get('www-authenticate') ?? '';
+  const signsInBy = challenge.startsWith('Basic') ? 'password' : challenge.includes('realm="kubernetes"') ? 'token' : 'link';
+  return new RequestError(response.status, view, signsInBy);
 }
 
 function authorization(): Record<string, string> {
-  return { authorization: `Bearer ${sessionStorage.getItem(BEARER) ?? ''}` };
+  const bearer = sessionStorage.getItem(BEARER);
+  // Without this header, the browser adds the password that its user entered.
+  return bearer === null ? {} : { authorization: `Bearer ${bearer}` };
 }
 
 export interface StreamEvent {

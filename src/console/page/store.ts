@@ -12,12 +12,11 @@ import type {
   ResourceRow,
   SiteView,
 } from '../contract.ts';
-import { RequestError, get, readStream, signIn, useToken, type StreamEvent } from './client.ts';
+import { RequestError, get, readStream, requestWithPassword, signIn, useToken, type SignsInBy, type StreamEvent } from './client.ts';
 
 export type Phase =
   | { readonly is: 'starting' }
-  /** `takesToken`: a token of the cluster signs in, instead of a link. */
-  | { readonly is: 'signed-out'; readonly message: string; readonly do: string; readonly takesToken: boolean }
+  | { readonly is: 'signed-out'; readonly message: string; readonly do: string; readonly signsInBy: SignsInBy }
   | { readonly is: 'live' }
   /** Not connected; the data is from `heardAt`. */
   | { readonly is: 'lost'; readonly message: string };
@@ -56,8 +55,8 @@ let isStale = false;
 export async function run(): Promise<void> {
   try {
     if (!(await signIn())) {
-      const refusal: unknown = await get('overview').catch((error: unknown) => error);
-      return signOut(refusal instanceof RequestError && refusal.takesToken ? refusal : LINK);
+      const refusal: unknown = await requestWithPassword().catch((error: unknown) => error);
+      if (refusal !== undefined) return signOut(refusal instanceof RequestError && refusal.signsInBy !== 'link' ? refusal : LINK);
     }
   } catch (error) {
     return error instanceof RequestError ? signOut(error) : lose(error);
@@ -78,7 +77,7 @@ export async function run(): Promise<void> {
 
 const LINK = {
   view: { message: 'This page opens with a link that works once.', do: 'Start `earshot console` and open the link that it prints.' },
-  takesToken: false,
+  signsInBy: 'link' as const,
 };
 
 /** The server sends a sign of life at least each 15 s. */
@@ -91,8 +90,8 @@ function onHeard(): void {
 const isRefusal = (error: unknown): error is RequestError =>
   error instanceof RequestError && (error.status === 401 || error.status === 403);
 
-function signOut({ view, takesToken }: { readonly view: Pick<ErrorView, 'message' | 'do'>; readonly takesToken: boolean }): void {
-  phase.value = { is: 'signed-out', message: view.message, do: view.do, takesToken };
+function signOut({ view, signsInBy }: { readonly view: Pick<ErrorView, 'message' | 'do'>; readonly signsInBy: SignsInBy }): void {
+  phase.value = { is: 'signed-out', message: view.message, do: view.do, signsInBy };
 }
 
 /** Opens the page with a token of the cluster. */

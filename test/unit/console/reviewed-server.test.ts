@@ -15,7 +15,7 @@ import { freshCertificate } from '../support/certificate.ts';
 import { memorySources, memoryState, memoryWatcher } from './memory-sources.ts';
 
 /** Tokens of users with these rights. */
-const users: ReadonlyMap<string, Permissions> = new Map([
+const rights: ReadonlyMap<string, Permissions> = new Map([
   ['none', { kinds: new Set<string>(), connections: false, probe: false }],
   ['viewer', { kinds: new Set(['Site', 'Listener']), connections: false, probe: false }],
   ['editor', { kinds: new Set(['Site', 'Listener']), connections: true, probe: true }],
@@ -40,16 +40,16 @@ async function open(
   const state = memoryState();
   const watcher = memoryWatcher(state);
   await watcher.read();
-  const reviewed = new ReviewedAccess({
+  const users = new ReviewedAccess({
     authenticate: async (token) => {
       await options.review;
       if (options.error !== undefined) throw options.error;
-      return users.has(token) ? { username: token } : undefined;
+      return rights.has(token) ? { username: token } : undefined;
     },
-    permissionsOf: async ({ username }) => users.get(username) ?? assert.fail('an unknown user'),
+    permissionsOf: async ({ username }) => rights.get(username) ?? assert.fail('an unknown user'),
   });
   const { publicUrls = [] } = options;
-  const server = await serveConsole({ sources: memorySources(state), watcher, assets: page, port: 0, publicUrls, reviewed });
+  const server = await serveConsole({ sources: memorySources(state), watcher, assets: page, port: 0, publicUrls, users });
   return {
     server,
     async ask(path, token, { method = 'GET', host = 'localhost:1234' } = {}) {
@@ -159,7 +159,7 @@ suite('the console for users of a cluster', () => {
       assets: page,
       port: 0,
       publicUrls: [],
-      reviewed: new ReviewedAccess({ authenticate: async () => undefined, permissionsOf: () => assert.fail() }),
+      users: new ReviewedAccess({ authenticate: async () => undefined, permissionsOf: () => assert.fail() }),
       tls: first,
     });
     const status = async (ca: string): Promise<number> => {
