@@ -9,6 +9,7 @@ import { stringify } from 'yaml';
 import { customResourceDefinitions } from '../src/api/listeners/crds.ts';
 import type { CustomResourceDefinition } from '../src/api/crd.ts';
 import { skupperDefinitions } from '../src/api/skupper/crds.ts';
+import { networkObserverDefinition } from '../src/api/skupper/network-observer-definition.ts';
 import { cliManual } from './cli-manual.ts';
 import { dashboards } from './dashboards.ts';
 import { plantedFaultReference } from './fault-reference.ts';
@@ -28,6 +29,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ...listeners.map((definition) => [`deploy/crds/${definition.spec.names.plural}.yaml`, toYaml(definition, 'listeners')] as const),
     // Both groups have `listeners`.
     ...skupper.map((definition) => [`deploy/crds/skupper-${definition.spec.names.plural}.yaml`, toYaml(definition, 'skupper')] as const),
+    ['deploy/crds/skupper-networkobservers.yaml', toYaml(networkObserverDefinition(), 'skupper')],
     ...[...dashboards()].flatMap(([name, content]) =>
       ['deploy/chart/files/dashboards', 'examples/dashboards'].map((folder) => [`${folder}/${name}`, content] as const),
     ),

@@ -1,5 +1,5 @@
 /** Converts schemas to CustomResourceDefinitions (apiextensions.k8s.io/v1). */
-import type { TObject } from 'typebox';
+import type { TObject, TSchema } from 'typebox';
 import type { KubeObject, StringMap } from '../kube/objects.ts';
 import { apiVersionOf, resource, type Resource } from '../kube/resource.ts';
 import { VERSION, VERSION_ANNOTATION } from '../version.ts';
@@ -85,7 +85,7 @@ export interface Definition {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly description: string;
-  readonly spec: TObject;
+  readonly spec: TSchema;
   /** Schema of the status; its presence makes `status` a subresource. */
   readonly status?: { readonly schema: TObject; readonly nullable: boolean };
   readonly columns: readonly PrinterColumn[];
@@ -140,7 +140,7 @@ function rootSchema({ description, spec, status, specMayBeLeftOut = false }: Def
 }
 
 /** Returns a schema as plain JSON. The extra properties of typebox are not enumerable, so JSON.stringify drops them. */
-export function structural(schema: TObject): Structural {
+export function structural(schema: TSchema): Structural {
   const plain: unknown = JSON.parse(JSON.stringify(schema), (key, value: unknown) => (isEmptyRequired(key, value) ? undefined : value));
   // The helpers in schema.ts write only keywords that Structural names; a test checks that the API server accepts the result.
   return plain as Structural;

@@ -73,7 +73,7 @@ export async function applyDesired(
       failed ??= error;
       ends ||= isNamespaceTerminating(error);
       // Another writer was faster. The next reconcile sees its change.
-      if (resource !== undefined && !ends && !isConflict(error)) problems.push(refused(resource, what, error));
+      if (resource !== undefined && !ends && !isConflict(error)) problems.push(refusedWrite(resource, what, error));
     }
   };
   const items = objects.map((item) => ({ ...item, object: { ...item.object, metadata: { namespace, ...item.object.metadata } } }));
@@ -230,7 +230,7 @@ function digestOf(object: KubeObject): string {
   return hash.digest('base64url').slice(0, 16);
 }
 
-function refused(resource: DesiredObject['for'], what: string, error: unknown): ResourceProblem {
+export function refusedWrite(resource: DesiredObject['for'], what: string, error: unknown): ResourceProblem {
   const words = error instanceof ApiError ? error.statusMessage : error instanceof Error ? error.message : String(error);
   const message = `${what} cannot be written: ${quoted(words, 700)}.${refusalAdvice(error)} The write is retried.`;
   return { resource, severity: 'error', code: 'object-refused', message };

@@ -1,6 +1,7 @@
 /** Caches of the site controller: one for each kind, all with the same interface. */
 import { skupperResources } from '../api/skupper/index.ts';
 import { GROUP } from '../api/skupper/names.ts';
+import { OBSERVABILITY_GROUP } from '../api/skupper/network-observer.ts';
 import type { Change, KubeClient, StartInformer } from '../kube/contract.ts';
 import { isNotFound } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/objects.ts';
@@ -198,7 +199,7 @@ export function nameOf({ plural, version, group }: Resource): string {
 
 /** This process writes the status of Earshot's own kinds, so a change of that status alone is an echo. */
 function ownPartOf({ group }: Resource): ConstructorParameters<typeof WriteThroughCache<KubeObject>>[1] {
-  if (group !== GROUP) return undefined;
+  if (group !== GROUP && group !== OBSERVABILITY_GROUP) return undefined;
   return (object) => {
     const { status, ...others } = object as KubeObject & { readonly status?: unknown };
     return { own: status, others };

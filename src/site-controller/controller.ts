@@ -1,6 +1,7 @@
 /** The site controller: one work queue, whose keys are namespaces. */
 import { performance } from 'node:perf_hooks';
 import { sites, skupperResources } from '../api/skupper/index.ts';
+import { networkObservers } from '../api/skupper/network-observer.ts';
 import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import type { Controller } from '../kube/controller/leadership.ts';
 import { askedToWait } from '../kube/errors.ts';
@@ -84,7 +85,7 @@ export async function startSiteController({
   });
   followPods();
   const wakeAll = (): void => {
-    for (const of of Object.values(skupperResources)) caches.namespacesWith(of).forEach(wake);
+    for (const of of [...Object.values(skupperResources), networkObservers]) caches.namespacesWith(of).forEach(wake);
   };
   const stopKinds = caches.onKind(wakeAll);
   wakeAll();

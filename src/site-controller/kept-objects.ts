@@ -10,6 +10,7 @@ import {
   SECOND_ROUTER,
 } from '../api/skupper/cluster-names.ts';
 import { GROUP } from '../api/skupper/names.ts';
+import { networkObservers, OBSERVABILITY_GROUP } from '../api/skupper/network-observer.ts';
 import { accessKinds, ofAccess } from './access/kinds.ts';
 import type { ConfigMap, KubeObject, ObjectMeta, Pod, Secret, Service, StringMap } from '../kube/objects.ts';
 import {
@@ -25,6 +26,8 @@ import {
   services,
   type Resource,
 } from '../kube/resource.ts';
+import { PASSWORD_KEY } from './observer/observer-names.ts';
+import { observerName } from './observer/observer-spec.ts';
 import { withoutData } from './secret-data.ts';
 import { isBundleType } from './site/bundle-type.ts';
 import { TEMPLATE_KEYS } from './site/label-templates.ts';
@@ -46,7 +49,7 @@ export interface Kept {
  * (`test/unit/site-controller/unused-objects.test.ts`).
  */
 export const keptObjects: readonly Kept[] = [
-  { of: deployments, labelSelector: `${label.component}=router`, project: named(ROUTER, SECOND_ROUTER) },
+  { of: deployments, labelSelector: label.component, project: named(ROUTER, SECOND_ROUTER) },
   // Each project function receives objects of its own kind only.
   { of: services, project: (object) => keptService(object) },
   { of: pods, labelSelector: `${label.component}=router`, project: (object) => routerPod(object as Pod) },
@@ -62,6 +65,7 @@ export const keptObjects: readonly Kept[] = [
   { of: roleBindings, project: named(ROUTER) },
   { of: podDisruptionBudgets, project: named(ROUTER) },
   ...accessKinds.map((of): Kept => ({ of, optional: true, project: ofAccess })),
+  { of: networkObservers, optional: true, project: withoutManagement },
 ];
 
 /** kubectl's copy of the object. */
@@ -76,8 +80,14 @@ export function withoutManagement<T extends KubeObject>(object: T): T {
   return { ...object, metadata: { ...metadata, annotations: others } };
 }
 
+/** Objects of routers, and those of consoles. */
 function named(...names: readonly string[]): (object: KubeObject) => KubeObject | undefined {
-  return (object) => (names.includes(object.metadata.name ?? '') ? withoutManagement(object) : undefined);
+  return (object) => (names.includes(object.metadata.name ?? '') || isOfObserver(object) ? withoutManagement(object) : undefined);
+}
+
+/** The garbage collector soon deletes objects whose owner does not exist. */
+function isOfObserver({ metadata: { name, ownerReferences = [] } }: KubeObject): boolean {
+  return ownerReferences.some((owner) => owner.apiVersion.startsWith(`${OBSERVABILITY_GROUP}/`) && name === observerName(owner.name));
 }
 
 /**
@@ -129,9 +139,10 @@ function keptSecret(object: Secret): KubeObject | undefined {
   const isOfCertificate = ownerReferences?.some((owner) => owner.kind === 'Certificate' && owner.name === name && isOfGroup(owner));
   if (RECORDS.has(name) || isOfCertificate === true) return withoutManagement(object);
   if (isOurs(object)) return withoutData(withoutManagement(object));
+  const hasUsers = data[PASSWORD_KEY] !== undefined;
   const mayHoldBundle = type === 'kubernetes.io/tls' || data['ca.crt'] !== undefined || data['tls.crt'] !== undefined;
   // A cached Secret without a type counts as readable by routers.
-  if (!mayHoldBundle && isBundleType(type)) return undefined;
+  if (!hasUsers && !mayHoldBundle && isBundleType(type)) return undefined;
   const kept: Secret = {
     ...(apiVersion === undefined ? {} : { apiVersion }),
     ...(kind === undefined ? {} : { kind }),

@@ -1,15 +1,15 @@
 import { CONTROL_CONFIG, ROUTER } from '../api/skupper/cluster-names.ts';
 import { accessGrants, sites, skupperResources, type Site } from '../api/skupper/index.ts';
 import { GROUP } from '../api/skupper/names.ts';
+import { networkObservers } from '../api/skupper/network-observer.ts';
 import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import { isNamespaceTerminating } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/objects.ts';
-import { configMaps, deployments, type Resource } from '../kube/resource.ts';
+import { configMaps, deployments, secrets, type Resource } from '../kube/resource.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { mapConcurrent } from '../work/map-concurrent.ts';
 import { TimeSlices } from '../limits/loop/time-slices.ts';
 import { RoundRobin } from '../limits/loop/round-robin.ts';
-import type { AnyStatus } from '../site/observe/observe.ts';
 import { allOf, keyOf, sortResources, type SiteObject } from '../site/resources.ts';
 import { accessObjects } from './access/access-objects.ts';
 import { attachedObjects } from './attached/attached-objects.ts';
@@ -18,6 +18,10 @@ import { applyDesired, CONCURRENCY } from './apply-desired.ts';
 import type { NamespaceView } from './namespace-view.ts';
 import { isOfRouters, observeNamespace } from './observe.ts';
 import { AwaitedSecrets } from './awaited-secrets.ts';
+import { observerObjects } from './observer/observer-objects.ts';
+import { observerStatus } from './observer/observer-status.ts';
+import { listObservers } from './observer/observers.ts';
+import { createPasswordSecrets } from './observer/password-secrets.ts';
 import { Repairs } from './repairs.ts';
 import { reportRefusals } from './refusal-events.ts';
 import { planServiceObjects } from './services/service-objects.ts';
@@ -28,7 +32,7 @@ import { templateSteps } from './site/label-templates.ts';
 import { loadSecret } from './secret-data.ts';
 import { SettledObjects } from './settled-objects.ts';
 import { siteObjects } from './site/site-objects.ts';
-import { repairedStatus, writeStatus } from './statuses.ts';
+import { repairedStatus, statusResource, writeStatus, type WithStatus } from './statuses.ts';
 import { bounded, listInvalid, invalidStatus, listValid, surplusProblem, type InvalidResource } from './stored-resources.ts';
 import { GrantService, type GrantServiceOptions } from './tokens/grant-service.ts';
 import { grantServerObjects } from './tokens/grant-server-objects.ts';
@@ -55,7 +59,7 @@ const kinds = Object.values(skupperResources) as unknown as readonly Resource<Si
 const MOST_TOLD = 100;
 
 /** Rules in no order: each reconcile applies the results of all of them as far as possible. */
-const RULES = [siteObjects, accessObjects, attachedObjects, grantServerObjects];
+const RULES = [siteObjects, accessObjects, attachedObjects, grantServerObjects, observerObjects];
 
 /** Reconciles each namespace: reads all of its objects, and changes those that differ from what its resources ask for. */
 export class NamespaceReconciler implements AsyncDisposable {
@@ -112,22 +116,31 @@ export class NamespaceReconciler implements AsyncDisposable {
     const settled = this.#settled.getOrInsertComputed(namespace, () => new SettledObjects());
     const carried = await applyDesired(desired, { namespace, caches, client, repairs, settled, site, slices, signal });
     const { problems: refused, failed } = carried;
-    reportRefusals(allOf(view.resources), [...conflicts, ...refused], events);
+    const observers = listObservers(view);
+    const passwords = await createPasswordSecrets(view, { client, cache: caches.view(secrets), signal });
+    reportRefusals([...allOf(view.resources), ...observers.kept], [...conflicts, ...refused], events);
     const awaited = this.#awaited.getOrInsertComputed(namespace, () => new AwaitedSecrets(this.#options.clock));
     const judged = awaited.judge(desired.problems, allOf(view.resources));
-    const problems = [...ofTrust, ...judged.problems, ...conflicts, ...refused];
+    const problems = [...ofTrust, ...judged.problems, ...conflicts, ...refused, ...passwords.problems];
     await slices.rest();
     const statuses = observeNamespace(view, { problems, trust: facts }, now());
     await slices.rest();
+    const surplus = observers.surplus.map((object) => surplusProblem(networkObservers, object));
     const againStatuses = await this.#writeStatuses(
-      allOf(view.resources).flatMap((object) => {
-        const status = statuses.get(keyOf(object));
-        return status === undefined ? [] : [{ object, status }];
-      }),
+      [
+        ...allOf(view.resources).flatMap((object) => {
+          const status = statuses.get(keyOf(object));
+          return status === undefined ? [] : [{ object, status }];
+        }),
+        ...[...observers.kept, ...observers.surplus].map((object) => ({
+          object,
+          status: observerStatus(view, object, [...problems, ...surplus], now()),
+        })),
+      ],
       slices,
       signal,
     );
-    const error = failed ?? failedTrust;
+    const error = failed ?? passwords.failed ?? failedTrust;
     // In a terminating namespace retries are useless: nothing can be created.
     if (error !== undefined && !isNamespaceTerminating(error)) throw error;
     return soonest(again, judged.again, carried.again, againStatuses);
@@ -184,14 +197,10 @@ export class NamespaceReconciler implements AsyncDisposable {
   }
 
   /** @returns milliseconds until a delayed write is due */
-  async #writeStatuses(
-    all: readonly { readonly object: SiteObject; readonly status: AnyStatus }[],
-    slices: TimeSlices,
-    signal: AbortSignal,
-  ) {
+  async #writeStatuses(all: readonly { readonly object: WithStatus; readonly status: object }[], slices: TimeSlices, signal: AbortSignal) {
     const { client, caches, events } = this.#options;
     const repairs = this.#repairs;
-    const views = { view: (kind: SiteObject['kind']) => caches.view<SiteObject>(skupperResources[kind] as Resource<never>) };
+    const views = { view: (kind: WithStatus['kind']) => caches.view(statusResource(kind)) };
     const again: number[] = [];
     const writing = all.map(({ object, status }) => async (): Promise<void> => {
       await slices.next();

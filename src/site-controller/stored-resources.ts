@@ -9,7 +9,7 @@ import type { KubeObject } from '../kube/objects.ts';
 import { apiVersionOf, type Resource } from '../kube/resource.ts';
 import { observePlanned, type AnyStatus } from '../site/observe/observe.ts';
 import type { ResourceProblem } from '../site/problem.ts';
-import { keyOf, type SiteObject } from '../site/resources.ts';
+import { keyOf, type KeyedKind, type SiteObject } from '../site/resources.ts';
 import { limitTable } from '../limits/table.ts';
 
 /**
@@ -23,6 +23,7 @@ const MOST: Readonly<Record<string, number>> = {
   Certificate: limitTable.certificates.value,
   Listener: limitTable.listeners.value,
   Connector: limitTable.connectors.value,
+  NetworkObserver: limitTable.networkObservers.value,
 };
 const MOST_OF_OTHERS = limitTable.otherResources.value;
 
@@ -38,9 +39,10 @@ export function bounded<T extends KubeObject>(
   return { kept: objects.filter((object) => kept.has(object)), surplus: objects.filter((object) => !kept.has(object)) };
 }
 
-export function surplusProblem({ kind }: Pick<Resource, 'kind'>, object: SiteObject): ResourceProblem {
+export function surplusProblem({ kind }: Pick<Resource, 'kind'>, object: Pick<KubeObject, 'metadata'>): ResourceProblem {
   const message = `the namespace has more than ${mostOf(kind)} resources of kind ${kind}, and this one is not among the oldest: delete some, or use another namespace.`;
-  return { resource: keyOf({ ...object, kind: kind as SiteObject['kind'] }), severity: 'error', code: 'too-many', message };
+  // Only kinds with a status have a limit.
+  return { resource: keyOf({ ...object, kind: kind as KeyedKind }), severity: 'error', code: 'too-many', message };
 }
 
 function mostOf(kind: string): number {

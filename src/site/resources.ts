@@ -5,8 +5,11 @@ export type SiteObject = SkupperResource;
 
 export type Kind = SkupperKind;
 
+/** Kinds with a status: also the one whose objects are consoles of a cluster. */
+export type KeyedKind = Kind | 'NetworkObserver';
+
 /** Such as `Listener/backend`. */
-export type ResourceKey = `${Kind}/${string}`;
+export type ResourceKey = `${KeyedKind}/${string}`;
 
 export type OfKind<K extends Kind> = Extract<SiteObject, { readonly kind: K }>;
 
@@ -31,7 +34,7 @@ export function isKind(text: string): text is Kind {
   return Object.hasOwn(skupperResources, text);
 }
 
-export function keyOf(object: Pick<SiteObject, 'kind' | 'metadata'>): ResourceKey {
+export function keyOf(object: Pick<SiteObject, 'metadata'> & { readonly kind: KeyedKind }): ResourceKey {
   return `${object.kind}/${nameOf(object)}`;
 }
 

@@ -8,6 +8,7 @@ import { createClient } from '../../src/kube/client/client.ts';
 import { loadConfig } from '../../src/kube/client/config.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { skupperDefinitions } from '../../src/api/skupper/crds.ts';
+import { networkObserverDefinition } from '../../src/api/skupper/network-observer-definition.ts';
 import { eventually, HarnessError, startCluster, type Cluster } from '../harness/index.ts';
 import { earlierDefinitions } from '../unit/api/earlier-definitions.ts';
 import { productRoles } from '../unit/exposure/product-manifests.ts';
@@ -308,8 +309,9 @@ describe('the definitions', () => {
   });
 
   it('of the connection half are plain to the API server, and fill in what is left out', async () => {
-    const connection = namesOf(skupperDefinitions());
-    await applyOurs(skupperDefinitions());
+    const all = [...skupperDefinitions(), networkObserverDefinition()];
+    const connection = namesOf(all);
+    await applyOurs(all);
     await eventually('the definitions to be established', () => areEstablished(connection));
     const conditions = (await definitions(connection)).flatMap(({ status }) => status?.conditions ?? []);
     assert.deepEqual(

@@ -1,6 +1,7 @@
 /** `earshot site-controller`. Several replicas may run; one leads. */
 import { customResourceDefinitionsResource } from '../../api/crd.ts';
 import { skupperDefinitions } from '../../api/skupper/crds.ts';
+import { networkObserverDefinition } from '../../api/skupper/network-observer-definition.ts';
 import { GROUP } from '../../api/skupper/names.ts';
 import { ownerOf } from '../../site-controller/namespace-view.ts';
 import { labelLeader } from '../../site-controller/tokens/leader-label.ts';
@@ -105,5 +106,5 @@ export async function runSiteController(command: SiteControllerCommand, until: A
 }
 
 async function applyDefinitions(client: KubeClient, log: Logger, signal: AbortSignal): Promise<void> {
-  await bringUpToDate(client, customResourceDefinitionsResource, skupperDefinitions(), log, signal);
+  await bringUpToDate(client, customResourceDefinitionsResource, [...skupperDefinitions(), networkObserverDefinition()], log, signal);
 }

@@ -1,7 +1,7 @@
 import { annotation, label } from '../../api/skupper/cluster-names.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
 import { skupperResources, type Certificate } from '../../api/skupper/index.ts';
-import type { KubeObject } from '../../kube/objects.ts';
+import type { KubeObject, StringMap } from '../../kube/objects.ts';
 import { findNamed, type ResourceKey } from '../../site/resources.ts';
 import { foreignController } from '../../site/foreign-controller.ts';
 import { quoted } from '../../text/printable.ts';
@@ -14,7 +14,9 @@ export interface DesiredCertificate {
   readonly ca: string;
   readonly subject: string;
   readonly server?: boolean;
+  readonly client?: boolean;
   readonly signing?: boolean;
+  readonly settings?: StringMap;
   /** Owners, each with the hosts that it needs. The Certificate is deleted with the last of them. */
   readonly owners: readonly { readonly owner: KubeObject; readonly hosts: readonly string[] }[];
   /** Resource whose status reports that the Certificate is not available. */
@@ -51,7 +53,16 @@ export function isControlled({ metadata }: KubeObject): boolean {
   return metadata.annotations?.[annotation.controlled] === 'true' && foreignController(metadata) === undefined;
 }
 
-function certificateObject({ name, ca, subject, server = false, signing = false, owners }: DesiredCertificate): Certificate {
+function certificateObject({
+  name,
+  ca,
+  subject,
+  server = false,
+  client = false,
+  signing = false,
+  settings,
+  owners,
+}: DesiredCertificate): Certificate {
   const hosts = [...new Set(owners.flatMap((one) => one.hosts))].sort();
   const ofOwners = owners.map(({ owner, hosts: own }) => [`${annotation.hosts}-${owner.metadata.uid ?? ''}`, own.join(',')]);
   return {
@@ -63,6 +74,14 @@ function certificateObject({ name, ca, subject, server = false, signing = false,
       annotations: { [annotation.controlled]: 'true', ...Object.fromEntries(ofOwners) },
       ownerReferences: owners.map(({ owner }) => ownerOf(owner)),
     },
-    spec: { ca, subject, client: false, server, signing, ...(hosts.length === 0 ? {} : { hosts }) },
+    spec: {
+      ca,
+      subject,
+      client,
+      server,
+      signing,
+      ...(hosts.length === 0 ? {} : { hosts }),
+      ...(settings === undefined ? {} : { settings }),
+    },
   };
 }

@@ -8,8 +8,10 @@ import { routerRights } from '../../../src/api/skupper/router-rights.ts';
 
 const skupperStatuses = manifestsOf('earshot-sites.yaml')
   .flatMap(({ rules = [] }) => rules)
-  .filter(({ apiGroups, verbs = [] }) => apiGroups.includes('skupper.io') && verbs.join() === 'patch')
-  .flatMap(({ resources }) => resources.filter((resource) => resource.endsWith('/status')));
+  .filter(({ apiGroups, verbs = [] }) => apiGroups.every((group) => group.endsWith('skupper.io')) && verbs.join() === 'patch')
+  .flatMap(({ apiGroups, resources }) =>
+    resources.filter((resource) => resource.endsWith('/status')).map((resource) => `${apiGroups[0]}/${resource}`),
+  );
 
 const accounts: readonly (Account & {
   /** Rights that RBAC alone limits, and why that is enough. */
@@ -39,7 +41,7 @@ const accounts: readonly (Account & {
     name: 'skupper-controller',
     namespace: 'skupper',
     heldByRole: new Map([
-      ...skupperStatuses.map((resource) => [`patch skupper.io/${resource}`, 'a status: the API server ignores metadata and spec'] as const),
+      ...skupperStatuses.map((resource) => [`patch ${resource}`, 'a status: the API server ignores metadata and spec'] as const),
       ['create route.openshift.io/routes/custom-host', 'no request: it is asked about when a Route names a host'],
       ['update route.openshift.io/routes/custom-host', 'the same'],
       ['update coordination.k8s.io/leases', 'by name'],

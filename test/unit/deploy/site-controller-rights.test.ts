@@ -7,7 +7,9 @@ import { parseAllDocuments } from 'yaml';
 import { routerRights } from '../../../src/api/skupper/router-rights.ts';
 import { skupperResources } from '../../../src/api/skupper/index.ts';
 import { keptObjects } from '../../../src/site-controller/kept-objects.ts';
-import type { PolicyRule } from '../../../src/kube/objects.ts';
+import { observerObjects } from '../../../src/site-controller/observer/observer-objects.ts';
+import type { PolicyRule, Role } from '../../../src/kube/objects.ts';
+import { viewOf } from '../site-controller/support/view.ts';
 
 interface Manifest {
   readonly kind: string;
@@ -48,6 +50,18 @@ test('it may follow every kind that it keeps', () => {
 
 test('it has every right that it gives to routers, so that it needs none to give what it has not', () => {
   const given = lines(routerRights(['skupper-local-server'], ['link']));
+  assert.ok(given.length > 20);
+  assert.deepEqual(
+    given.filter((line) => !isAllowed(line)),
+    [],
+  );
+});
+
+test('it has every right that it gives to consoles', () => {
+  const metadata = { namespace: 'west', name: 'network-observer', uid: 'o' };
+  const observer = { apiVersion: 'observability.skupper.io/v2alpha1', kind: 'NetworkObserver', metadata, spec: {} };
+  const role = observerObjects(viewOf([observer])).objects.find(({ of }) => of.kind === 'Role')?.object as Role | undefined;
+  const given = lines(role?.rules ?? []);
   assert.ok(given.length > 20);
   assert.deepEqual(
     given.filter((line) => !isAllowed(line)),

@@ -5,6 +5,7 @@ import { bringUpToDate, isNewer } from '../../../src/kube/controller/definitions
 import { customResourceDefinitionsResource } from '../../../src/api/crd.ts';
 import { customResourceDefinitions } from '../../../src/api/listeners/crds.ts';
 import { skupperDefinitions } from '../../../src/api/skupper/crds.ts';
+import { networkObserverDefinition } from '../../../src/api/skupper/network-observer-definition.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import { VERSION, VERSION_ANNOTATION } from '../../../src/version.ts';
 
@@ -13,7 +14,7 @@ const log = createLogger({ level: 'silent', component: 'test' });
 describe('resource definitions in a cluster', () => {
   for (const [half, definitions] of [
     ['exposure', customResourceDefinitions()],
-    ['connection', skupperDefinitions()],
+    ['connection', [...skupperDefinitions(), networkObserverDefinition()]],
   ] as const) {
     for (const [what, annotations, isApplied] of [
       ['of an earlier system', {}, true],

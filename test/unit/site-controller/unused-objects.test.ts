@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { GROUP } from '../../../src/api/skupper/names.ts';
+import { OBSERVABILITY_GROUP } from '../../../src/api/skupper/network-observer.ts';
 import { listeners } from '../../../src/api/listeners/index.ts';
 import { SiteCaches } from '../../../src/site-controller/caches.ts';
 import { keptObjects } from '../../../src/site-controller/kept-objects.ts';
@@ -36,7 +37,7 @@ const LABELS = {
 
 function planted(of: Resource, index: number): string {
   const long = (label: string): string => `${label} ${index} ${'x'.repeat(1_000)}`;
-  const isOwn = of.group === GROUP || of.group === listeners.group;
+  const isOwn = [GROUP, OBSERVABILITY_GROUP, listeners.group].includes(of.group);
   return JSON.stringify({
     apiVersion: apiVersionOf(of),
     kind: of.kind,
