@@ -1,6 +1,6 @@
-import { chmod } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
+import { createPrivately } from '../../net/private-socket.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { ApiAnswer, RouterApi } from './router-api.ts';
 
@@ -28,10 +28,8 @@ export async function serveSocketApi(
     'request',
     bounded('request/api', serve, (_, __, response) => void response.destroy()),
   );
-  server.listen({ path: socket, backlog: MOST_CONNECTIONS });
+  createPrivately(() => server.listen({ path: socket, backlog: MOST_CONNECTIONS }));
   await once(server, 'listening');
-  // Until this call, the permissions of the directory keep other users out.
-  await chmod(socket, 0o600);
   // A failed accept, for example because too many files are open, must not end the process.
   server.on('error', () => {});
   return {

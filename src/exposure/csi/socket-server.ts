@@ -4,6 +4,7 @@ import { refusalAdvice } from '../../kube/refusal.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { messageOf } from '../../telemetry/log.ts';
 import { counter, duration } from '../../telemetry/metrics.ts';
+import { createPrivately } from '../../net/private-socket.ts';
 import { hasCode } from '../../files/errno.ts';
 import { CsiError } from './errors.ts';
 import { GrpcServer, type Around } from './grpc-server.ts';
@@ -43,11 +44,9 @@ export async function serveOnSocket(options: SocketServerOptions): Promise<Socke
   await removeStaleSocket(socket);
   const server = new GrpcServer(observeCalls(log));
   services(server);
-  const umask = process.umask(0o177);
-  const listening = server.listen(socket).catch((error: unknown) => {
+  const listening = createPrivately(() => server.listen(socket)).catch((error: unknown) => {
     throw new CsiError('csi-socket', `Cannot listen on ${socket}: does its folder exist, and may this user write to it?`, error);
   });
-  process.umask(umask);
   await listening;
   const created = await lstat(socket);
   return {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
+import { serveSocketApi } from '../../../src/agent/api/serve.ts';
 import { serveConsoleLinks } from '../../../src/cli/actions/console-links.ts';
 import { Namespace } from './namespace.ts';
 
@@ -26,6 +28,20 @@ describe('console link', () => {
     const served = await serveConsoleLinks(west.layout, () => LINK);
     await served[Symbol.asyncDispose]();
     assert.equal((await west.earshot(['console', 'link'])).code, 6);
+  });
+
+  it('is issued through a socket that only its user can open from the first moment, whatever the umask is', async () => {
+    await using west = await Namespace.make();
+    await mkdir(west.layout.runtime.run, { recursive: true });
+    const umask = process.umask(0);
+    try {
+      const serving = serveSocketApi({ answer: () => ({ status: 200, body: {} }) }, west.layout.runtime.console);
+      const { mode } = statSync(west.layout.runtime.console);
+      await (await serving)[Symbol.asyncDispose]();
+      assert.deepEqual([mode & 0o777, process.umask()], [0o600, 0]);
+    } finally {
+      process.umask(umask);
+    }
   });
 
   it('refuses an answer that is not a link', async () => {
