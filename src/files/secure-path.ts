@@ -2,6 +2,7 @@
  * Paths for root in directories of other users. Their owner can replace a directory by a link at any time, and could so redirect what root
  * writes or removes. Root therefore opens each directory of a path, and addresses entries below the open one (proc_pid_fd(5)).
  */
+import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -11,6 +12,7 @@ import {
   readdirSync,
   readlinkSync,
   realpathSync,
+  renameSync,
   rmdirSync,
   unlinkSync,
 } from 'node:fs';
@@ -103,16 +105,45 @@ export async function removeTree(path: string): Promise<void> {
 }
 
 function removeBelow(parent: OpenDirectory, name: string): void {
-  const path = `${parent.place}/${name}`;
-  try {
-    return unlinkSync(path);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return;
-    if (!hasCode(error, 'EISDIR')) throw error;
-  }
+  if (isUnlinked(parent, name)) return;
   using directory = openEntry(parent, name);
-  for (const entry of directory === undefined ? [] : readdirSync(directory.place)) removeBelow(directory ?? parent, entry);
-  rmdirSync(path);
+  if (directory !== undefined) removeEntries(directory);
+  rmdirSync(`${parent.place}/${name}`);
+}
+
+/**
+ * Moves directories to the top, one level at a time: the owner may have nested more of them than a stack, a path or open files permit. An
+ * entry that becomes a link in the meantime stays, so the caller cannot remove the directory.
+ */
+function removeEntries(top: OpenDirectory): void {
+  const names = removeFiles(top);
+  for (let name = names.pop(); name !== undefined; name = names.pop()) {
+    using directory = openEntry(top, name);
+    if (directory === undefined) continue;
+    for (const inner of removeFiles(directory)) {
+      const moved = `.${randomUUID()}`;
+      renameSync(`${directory.place}/${inner}`, `${top.place}/${moved}`);
+      names.push(moved);
+    }
+    rmdirSync(`${top.place}/${name}`);
+  }
+}
+
+/** @returns names of the directories, which stay */
+function removeFiles(directory: OpenDirectory): string[] {
+  return readdirSync(directory.place).filter((name) => !isUnlinked(directory, name));
+}
+
+/** Removes an entry that is not a directory. @returns whether it does not exist any more */
+function isUnlinked(parent: OpenDirectory, name: string): boolean {
+  try {
+    unlinkSync(`${parent.place}/${name}`);
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return true;
+    if (hasCode(error, 'EISDIR')) return false;
+    throw error;
+  }
 }
 
 const segmentsOf = (path: string): string[] => path.split('/').filter((name) => name !== '' && name !== '.');
