@@ -1,15 +1,24 @@
 import { RateLimiter, type Rate } from '../../limits/rate-limiter.ts';
 
-/** Maximum number of keys that are sure to get a record in one second. */
+/** Maximum number of records in one second beyond the rate, each for another key. */
 const MOST_KEYS = 200;
+/** Maximum number of keys that are known from the second before. */
+const MOST_SEEN = 1_024;
 
 /**
- * Chooses which of many connections get a record: as many as the rate permits, and beyond it one for each key and second. Clocks are in
- * milliseconds.
+ * Chooses which of many connections get a record: as many as the rate permits, and beyond it one for each key and second. More than
+ * `MOST_KEYS` keys take turns, and half of the records are for keys that came in the second before: a client that names ever more keys
+ * does not hide those that return. Clocks are in milliseconds.
  */
 export class RecordSampler {
   readonly #limiter: RateLimiter;
-  readonly #keys = new Set<string>();
+  /** Keys of this second, and of the one before. */
+  #seen = new Set<string>();
+  #returning = new Set<string>();
+  /** Keys that have had their turn, with the second of their record. */
+  readonly #recorded = new Map<string, number>();
+  /** Records left for keys that return, and for any key. */
+  #left = { returning: 0, any: MOST_KEYS };
   #second = 0;
   #skipped = 0;
 
@@ -20,16 +29,33 @@ export class RecordSampler {
   /** @returns number of connections that this one stands for; 0 if it gets no record */
   take(key: string, clock: number): number {
     const second = Math.floor(clock / 1000);
-    if (second !== this.#second) this.#keys.clear();
-    this.#second = second;
-    const isFirst = this.#keys.size < MOST_KEYS && !this.#keys.has(key);
-    if (!this.#limiter.take(clock) && !isFirst) {
+    if (second !== this.#second) this.#begin(second);
+    if (this.#seen.size < MOST_SEEN) this.#seen.add(key);
+    if (!this.#limiter.take(clock) && !this.#takeTurn(key)) {
       this.#skipped += 1;
       return 0;
     }
-    if (isFirst) this.#keys.add(key);
+    this.#recorded.set(key, second);
     const count = this.#skipped + 1;
     this.#skipped = 0;
     return count;
+  }
+
+  #begin(second: number): void {
+    this.#second = second;
+    this.#returning = this.#seen;
+    this.#seen = new Set();
+    const turn = Math.max(1, Math.ceil(this.#returning.size / MOST_KEYS));
+    for (const [key, at] of this.#recorded) if (second - at >= turn) this.#recorded.delete(key);
+    const returning = Math.min(MOST_KEYS / 2, this.#returning.size);
+    this.#left = { returning, any: MOST_KEYS - returning };
+  }
+
+  #takeTurn(key: string): boolean {
+    if (this.#recorded.has(key)) return false;
+    const kind = this.#returning.has(key) && this.#left.returning > 0 ? 'returning' : 'any';
+    if (this.#left[kind] === 0) return false;
+    this.#left[kind] -= 1;
+    return true;
   }
 }

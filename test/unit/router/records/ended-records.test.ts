@@ -86,3 +86,21 @@ test('a client that names ever more keys gets a bounded number of records', () =
   const taken = Array.from({ length: 5_000 }, (_, index) => sampler.take(`key ${index}`, 1_000)).filter((of) => of > 0);
   assert.ok(taken.length <= 210, String(taken.length));
 });
+
+test('a key that returns gets records, however many new keys come before it in each second', () => {
+  const sampler = new RecordSampler({ burst: 1, perSecond: 0.1 });
+  const taken = Array.from({ length: 9 }, (_, index) => {
+    const clock = (index + 1) * 1_000;
+    for (let number = 0; number < 500; number += 1) sampler.take(`new ${index} ${number}`, clock);
+    return sampler.take('web', clock + 500);
+  });
+  assert.ok(taken.filter((of) => of > 0).length >= 3, taken.join());
+});
+
+test('more keys than get a record in one second take turns', () => {
+  const sampler = new RecordSampler({ burst: 1, perSecond: 1 });
+  const keys = Array.from({ length: 600 }, (_, number) => `key ${number}`);
+  const recorded = new Set<string>();
+  for (const second of [1, 2, 3]) for (const key of keys) if (sampler.take(key, second * 1_000) > 0) recorded.add(key);
+  assert.equal(recorded.size, keys.length);
+});
