@@ -234,6 +234,13 @@ const linked = {
     beyond: 'the next write has the latest state',
   },
   probesOfPeer: { name: 'probes of paths', unit: 'rate', value: { burst: 20, perSecond: 5 }, of: 'one peer', beyond: 'answered 503' },
+  probeTime: {
+    name: 'time for a probe',
+    unit: 'milliseconds',
+    value: 6_000,
+    of: 'one request, where it begins and at routers that forward it',
+    beyond: ENDS,
+  },
   probingPeers: { name: 'peers that probe', unit: 'count', value: 1_024, of: 'a router', beyond: 'the least recent one is forgotten' },
   observationsOfPeer: {
     name: 'requests for figures',
@@ -249,8 +256,21 @@ const linked = {
     of: 'a router',
     beyond: 'the least recent one is forgotten',
   },
-  observationTime: { name: 'time for figures', unit: 'milliseconds', value: 5_000, of: 'one request, at both ends', beyond: ENDS },
+  observationTime: {
+    name: 'time for figures',
+    unit: 'milliseconds',
+    value: 5_000,
+    of: 'one request, at both ends and at routers that forward it',
+    beyond: ENDS,
+  },
   observationBytes: { name: 'answer with figures', unit: 'bytes', value: 65_536, of: 'a router of another site', beyond: 'not read' },
+  forwardedQuestionBytes: {
+    name: 'bytes of a probe or a request for figures',
+    unit: 'bytes',
+    value: 65_536,
+    of: 'each direction of one that a router forwards',
+    beyond: ENDS,
+  },
   observedLinks: { name: 'links in it', unit: 'count', value: 256, of: 'one answer', beyond: 'links that are up are left out' },
   observationsAtOnce: {
     name: 'sites that are asked for figures at once',

@@ -372,7 +372,9 @@ class JoinedRouter implements Router, LinkHost {
         const isCounted = probe === undefined && routingKey !== OBSERVE_AUTHORITY;
         const records = isCounted ? this.#records : undefined;
         const report = probe === undefined ? undefined : this.#reportOn(step.next);
-        const share = { memory: this.memory, log: this.log, self: this.self, records, report, ...whose };
+        const { value: questionTime } = probe === undefined ? limitTable.observationTime : limitTable.probeTime;
+        const limit = isCounted ? {} : { questionTime };
+        const share = { memory: this.memory, log: this.log, self: this.self, records, report, ...limit, ...whose };
         const counts = isCounted ? this.relayed : { open: 0, total: 0, failed: 0, bytes: 0 };
         return relay(stream, onward, open, counts, share, this.#passing);
       }

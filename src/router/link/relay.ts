@@ -3,6 +3,7 @@ import type { Fields, RequestHead, ResponseHead, Stream, StreamHandler } from '.
 import { ErrorCode } from '../../http2/errors.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { ShareOwner } from '../../limits/nested-fair-share.ts';
+import { limitTable } from '../../limits/table.ts';
 import { ConnectionHalf, type ByteCount } from '../connection-half.ts';
 import { howEnded, type ConnectionEnd } from '../connection-end.ts';
 import { logConnection } from '../connection-log.ts';
@@ -11,6 +12,7 @@ import type { ConnectionFacts } from '../records/contract.ts';
 import { keyIn } from './authority.ts';
 import { idGiven, originGiven } from '../local/connection-id.ts';
 import type { FailureCode } from '../local/failure.ts';
+import { bounded } from '../../telemetry/boundary.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { LinkError } from './link-errors.ts';
 import { refuse } from './refusal.ts';
@@ -36,6 +38,11 @@ interface Share extends ShareOwner {
   /** ID of this router. */
   readonly self?: string;
   readonly records?: ConnectionRecords | undefined;
+  /**
+   * Milliseconds for a question of a router, which does not count as a connection: without an end, sites could hide connections in it.
+   * Undefined for a connection.
+   */
+  readonly questionTime?: number | undefined;
   /** Adds what this router reports to the answer of a probe; undefined for a connection. */
   readonly report?: ((fields: Fields) => Fields) | undefined;
   readonly log: Logger;
@@ -63,6 +70,8 @@ class Relay implements LiveRelay, LiveConnection {
   readonly #log: Logger;
   readonly #records: ConnectionRecords | undefined;
   readonly #report: Share['report'];
+  readonly #questionTime: number | undefined;
+  #deadline: NodeJS.Timeout | undefined;
   readonly #self: string;
   readonly #begun = performance.now();
   readonly #live: Set<LiveRelay>;
@@ -77,6 +86,7 @@ class Relay implements LiveRelay, LiveConnection {
     this.#log = share.log;
     this.#records = share.records;
     this.#report = share.report;
+    this.#questionTime = share.questionTime;
     this.#self = share.self ?? '';
     this.#client.owner = share.owner;
     this.#client.key = share.key;
@@ -95,7 +105,7 @@ class Relay implements LiveRelay, LiveConnection {
     };
     server.awaiting = { onResponse: (answer) => this.#answer(answer), onGone: () => this.#fail() };
     try {
-      server.end = open(this.head, server);
+      server.end = open(this.head, this.#limited(server));
     } catch (error) {
       if (!(error instanceof LinkError)) throw error;
       this.#counts.failed += 1;
@@ -108,7 +118,28 @@ class Relay implements LiveRelay, LiveConnection {
     this.#counts.open += 1;
     this.#live.add(this);
     this.#memory.add(client);
-    return client;
+    if (this.#questionTime !== undefined) {
+      const late = (): void => this.#sever('other-router');
+      this.#deadline = setTimeout(bounded('stream/question-deadline', late, late), this.#questionTime).unref();
+    }
+    return this.#limited(client);
+  }
+
+  /** @returns the half; for a question, a handler that passes no more bytes on than it may have, and ends both streams beyond */
+  #limited(half: ConnectionHalf): StreamHandler {
+    if (this.#questionTime === undefined) return half;
+    let left = limitTable.forwardedQuestionBytes.value;
+    return {
+      onResponse: (head) => half.onResponse(head),
+      onData: (chunk) => {
+        left -= chunk.length;
+        if (left < 0) this.#sever('other-router');
+        else half.onData(chunk);
+      },
+      onEnd: () => half.onEnd(),
+      onDrain: () => half.onDrain(),
+      onReset: (reason) => half.onReset(reason),
+    };
   }
 
   cut(): void {
@@ -195,6 +226,7 @@ class Relay implements LiveRelay, LiveConnection {
 
   #finish(): void {
     if (!this.#live.delete(this)) return;
+    clearTimeout(this.#deadline);
     this.#counts.open -= 1;
     this.#memory.delete(this.#client);
   }

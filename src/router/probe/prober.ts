@@ -1,5 +1,6 @@
 /** Measures the path to the connectors of a routing key: each hop, then the server. Routers of any version answer. */
 import { performance } from 'node:perf_hooks';
+import { limitTable } from '../../limits/table.ts';
 import type { RouteDestination } from '../../routing/contract.ts';
 import { siteOf } from '../../routing/names.ts';
 import type { ProbedHop, ProbedServer, ProbeResult, ProbeTarget } from '../contract.ts';
@@ -26,7 +27,7 @@ export interface ProberOptions {
 
 /** Milliseconds after which a hop counts as lost, and within which a server must have answered. */
 const HOP_DEADLINE = 2_000;
-const SERVER_DEADLINE = 6_000;
+const SERVER_DEADLINE = limitTable.probeTime.value;
 /** Longest path on which each hop is measured three times: other routers accept 20 probes at once. */
 const SHORT_PATH = 5;
 /** More hops are not measured: with these, a router receives 20 probes at once. */

@@ -165,6 +165,7 @@ const UNREACHED: ReadonlySet<string> = new Set([
   'connection/name-known',
   'connection/route-request',
   'stream/figures-unread',
+  'stream/question-deadline',
   'connection/reset-after-end',
   'connection/closed-before-end',
   'look/name-again',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LinkError } from '../../../../src/router/link/link-errors.ts';
+import { limitTable } from '../../../../src/limits/table.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../../../../src/http2/contract.ts';
 import { relay } from '../../../../src/router/link/relay.ts';
 import { silentLog } from '../../support/log-lines.ts';
@@ -36,9 +37,10 @@ class Noted implements Stream {
   }
 }
 
+const bytes = limitTable.forwardedQuestionBytes.value;
 const head: RequestHead = { method: 'CONNECT', authority: 'key', fields: {} };
 
-function joined(): {
+function joined(questionTime?: number): {
   readonly from: Noted;
   readonly to: Noted;
   readonly incoming: StreamHandler;
@@ -56,7 +58,7 @@ function joined(): {
       return to;
     },
     counts,
-    { memory: roomy(), log: silentLog, owner: 'site' },
+    { memory: roomy(), log: silentLog, owner: 'site', questionTime },
   );
   assert.ok(outgoing !== undefined);
   return { from, to, incoming, outgoing, counts };
@@ -153,4 +155,52 @@ describe('a relay', () => {
     assert.deepEqual(from.calls, ['respond 502 end']);
     assert.deepEqual(counts, { open: 0, total: 0, failed: 1, bytes: 0 });
   });
+});
+
+describe('a relayed question of a router', () => {
+  test('ends at its time, although both sides would go on', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { from, to, incoming, outgoing, counts } = joined(5_000);
+    outgoing.onResponse({ status: 200, fields: {} });
+    t.mock.timers.tick(4_999);
+    incoming.onData(Buffer.from('ab'));
+    assert.deepEqual(to.calls, ['write ab']);
+    t.mock.timers.tick(1);
+    assert.deepEqual([from.calls.at(-1), to.calls.at(-1), counts.open], ['reset 8', 'reset 8', 0]);
+  });
+
+  test('ends at its time without an answer', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { from, to, counts } = joined(5_000);
+    t.mock.timers.tick(5_000);
+    assert.deepEqual([from.calls, to.calls, counts.open], [['reset 8'], ['reset 8'], 0]);
+  });
+
+  for (const side of ['incoming', 'outgoing'] as const)
+    test(`passes on as many bytes as it may have, and ends beyond them: ${side}`, () => {
+      const { from, to, counts, ...handlers } = joined(5_000);
+      handlers.outgoing.onResponse({ status: 200, fields: {} });
+      handlers[side].onData(Buffer.alloc(bytes));
+      assert.deepEqual([counts.open, counts.bytes], [1, bytes]);
+      handlers[side].onData(Buffer.from('x'));
+      assert.deepEqual([from.calls.at(-1), to.calls.at(-1), counts.open, counts.bytes], ['reset 8', 'reset 8', 0, bytes]);
+    });
+
+  test('that ends in order is not reset later', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { from, to, incoming, outgoing } = joined(5_000);
+    outgoing.onResponse({ status: 200, fields: {} });
+    for (const each of [incoming, outgoing]) each.onEnd();
+    t.mock.timers.tick(10_000);
+    assert.deepEqual([from.calls, to.calls], [['respond 200', 'end'], ['end']]);
+  });
+});
+
+test('a relayed connection has neither a time nor a number of bytes', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { incoming, outgoing, counts } = joined();
+  outgoing.onResponse({ status: 200, fields: {} });
+  for (let chunk = 0; chunk < 3; chunk += 1) incoming.onData(Buffer.alloc(bytes));
+  t.mock.timers.tick(3_600_000);
+  assert.deepEqual([counts.open, counts.bytes], [1, 3 * bytes]);
 });

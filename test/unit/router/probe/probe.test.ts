@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { suite, test } from 'node:test';
+import type { Stream, StreamHandler } from '../../../../src/http2/contract.ts';
+import { limitTable } from '../../../../src/limits/table.ts';
 import { metrics } from '../../../../src/telemetry/metrics.ts';
 import { pair, row } from '../support/networks.ts';
 import { testAuthority } from '../support/certificates.ts';
-import { connector, start, siteConfig, until } from '../support/site.ts';
+import { access, accessPort, connector, link, start, siteConfig, until } from '../support/site.ts';
+import { standardClient } from '../support/standard-client.ts';
 import { freePort } from '../../support/free-port.ts';
 
 /** Value of a counter over all routers of this process; 0 if it has no sample. */
@@ -62,5 +66,48 @@ suite('a probe of a routing key', () => {
     const results = await Promise.all(Array.from({ length: 12 }, () => net.client.probe({ key: 'key' })));
     const codes = results.flatMap((result) => [...(result?.hops ?? []), ...(result?.server === undefined ? [] : [result.server])]);
     assert.ok(codes.some(({ ok }) => ok) && codes.some(({ code }) => code === 'busy'));
+  });
+
+  test('carries no connection between sites that cooperate, through a router that counts none', async () => {
+    const authority = await testAuthority();
+    await using middle = await start({ ...siteConfig('middle'), accesses: [access(await authority.issue())] });
+    const port = await accessPort(middle);
+    await using right = await start({ ...siteConfig('right'), links: [link('middle', port, await authority.issue())] });
+    await until(middle, 'the other site', ({ network }) => network.length === 2);
+    // It answers a probe like a connection, and sends back what it receives.
+    const connect = (stream: Stream): StreamHandler => {
+      stream.respond({ status: 200, fields: {} });
+      const onData = (chunk: Buffer): void => {
+        stream.write(Buffer.from(chunk));
+        stream.consumed(chunk.length);
+      };
+      return { onResponse() {}, onData, onEnd() {}, onDrain() {}, onReset() {} };
+    };
+    Object.assign(right, { connect });
+    using left = await standardClient(port, await authority.issue());
+    const route = [...middle.state.network].toSorted((one) => (one.site.name === 'middle' ? -1 : 1));
+    const stream = left.session.request(
+      {
+        ':method': 'CONNECT',
+        ':authority': 'key',
+        'earshot-route': route.map(({ site, router }) => `${site.id}/${router}`).join(' '),
+        'earshot-probe': 'connect',
+      },
+      { endStream: false },
+    );
+    const [headers] = await once(stream, 'response');
+    assert.equal(headers[':status'], 200);
+    const sent = 2 * limitTable.forwardedQuestionBytes.value;
+    let received = 0;
+    const { promise: all, resolve } = Promise.withResolvers<void>();
+    stream
+      .on('error', () => {})
+      .on('data', (chunk: Buffer) => {
+        received += chunk.length;
+        if (received === sent) resolve();
+      });
+    stream.write(Buffer.alloc(sent));
+    await Promise.race([once(stream, 'close'), all]);
+    assert.ok(received <= limitTable.forwardedQuestionBytes.value, `${received} bytes came back`);
   });
 });
