@@ -1,8 +1,10 @@
 /** `earshot check`. */
 import { checkFiles } from '../../explain/connection/check-files.ts';
 import { runChecks } from '../../explain/gather/run-checks.ts';
+import { findServed } from '../../explain/gather/served-definitions.ts';
 import { linesOf, type CheckReport } from '../../explain/report.ts';
 import type { Step, StepState } from '../../explain/step.ts';
+import type { Resource } from '../../kube/resource.ts';
 import { machinePlatform } from '../../platform/linux/machine.ts';
 import { locationText } from '../../platform/linux/report.ts';
 import { printable } from '../../text/printable.ts';
@@ -12,7 +14,8 @@ import { isScreenColoured } from '../output/explanation-format.ts';
 import { structured } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { isMachine, type PlaceWords } from '../place.ts';
-import { conventionsFor, platformFor } from '../resources.ts';
+import { conventionsFor, openCluster, platformFor } from '../resources.ts';
+import { missingApiProblems } from './access-problems.ts';
 import { fileProblems } from './file-problems.ts';
 import { readResourceFiles } from './resource-files.ts';
 import { openPlace } from './explain-place.ts';
@@ -64,6 +67,8 @@ async function checkFilesAt(words: PlaceWords, terminal: Terminal, paths: readon
   const files = await readResourceFiles(paths, terminal, { namespace, platform });
   if (files.every(({ objects, problems }) => objects.length === 0 && problems.length === 0))
     throw new CliError('usage', `${paths.join(', ')} contains no resource.`);
+  const all = files.flatMap((file) => file.objects.map(({ value }) => value));
+  const missing = isMachine(chosen) ? [] : await missingApiProblems(all, (kinds) => findServedThere(words, kinds));
   return checkFiles(
     {
       objects: files.flatMap(({ name, objects }) =>
@@ -79,11 +84,26 @@ async function checkFilesAt(words: PlaceWords, terminal: Terminal, paths: readon
             file: printable(problem.file),
           })),
       ),
-      planned: fileProblems(files, platform),
+      planned: [...fileProblems(files, platform), ...missing],
     },
     new Date(),
   );
 }
+
+/** Files are checked without a cluster too: then it is assumed to serve everything. */
+async function findServedThere(words: PlaceWords, kinds: readonly Resource[]): Promise<readonly Resource[]> {
+  try {
+    const { client, place } = await openCluster(words, PATIENCE);
+    await using _client = client;
+    // The client is closed at the end of this block.
+    return await findServed(client, place.namespace, kinds);
+  } catch {
+    return kinds;
+  }
+}
+
+/** Timeout in milliseconds of requests to a cluster. */
+const PATIENCE = 2_000;
 
 function show(terminal: Terminal, title: string, report: CheckReport, { output, short, failOn }: CheckOptions): void {
   if (output === 'junit') return terminal.out(junitReport(title, testCasesOf(report, failOn), report.asOf));

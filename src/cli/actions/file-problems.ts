@@ -7,9 +7,11 @@ import { ofCertificates } from '../../site/plan/certificates.ts';
 import { problemsTogether } from '../../site/plan/field-errors.ts';
 import type { ResourceProblem } from '../../site/problem.ts';
 import { keyOf, sortResources, type SiteObject } from '../../site/resources.ts';
+import { ACCESS_TYPES } from '../../site-controller/access/access-type.ts';
 import { specProblems } from '../../site-controller/site/site-spec.ts';
 import { refuseSettings } from '../../site-controller/trust/desired-secrets.ts';
 import { parseToken } from '../../trust/tokens/token.ts';
+import { accessProblems } from './access-problems.ts';
 import type { ResourceFile } from './resource-files.ts';
 
 export function fileProblems(files: readonly ResourceFile[], platform: Platform): readonly ResourceProblem[] {
@@ -21,16 +23,16 @@ export function fileProblems(files: readonly ResourceFile[], platform: Platform)
   return [
     ...problemsTogether(objects, platform, { bundles, proxies, check: (bundle, use) => checks.check(bundle, use, now).problems }),
     ...objects.flatMap((object) => (platform.capabilities.has('services') ? ofController(object) : ofCertificate(object))),
+    ...accessProblems(objects, bundles, platform),
     ...objects.flatMap((object) => (object.kind === 'AccessToken' ? problemsFrom(object, () => parseToken(object, 'the resource')) : [])),
   ];
 }
 
-/** Rules of the controller of sites. It decides itself which types of access it enables. */
+/** Rules of the controller of sites. It may enable only some of the types of access. */
 function ofController(object: SiteObject): readonly ResourceProblem[] {
   if (object.kind === 'Certificate') return problemsFrom(object, () => refuseSettings({ certificate: object }));
   if (object.kind !== 'Site') return [];
-  const { linkAccess = '' } = object.spec;
-  return specProblems(object, { enabledTypes: [linkAccess] }).filter(({ code }) => code === 'bad-argument');
+  return specProblems(object, { enabledTypes: ACCESS_TYPES }).filter(({ code }) => code === 'bad-argument');
 }
 
 function ofCertificate(object: SiteObject): readonly ResourceProblem[] {

@@ -144,7 +144,7 @@ function hostsStep(step: Step, { bundles }: SiteFacts, name: string | undefined,
 }
 
 /** Whether a name of a certificate is that host, or a wildcard for it (RFC 9525 section 6.3). */
-function covers(named: string, host: string): boolean {
+export function covers(named: string, host: string): boolean {
   const [name, desired] = [named.toLowerCase(), host.toLowerCase()];
   return name === desired || (name.startsWith('*.') && desired.slice(desired.indexOf('.')) === name.slice(1));
 }

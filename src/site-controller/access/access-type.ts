@@ -30,7 +30,7 @@ const BY_CLASS = 'listenerclass:';
  */
 export function accessTypeOf(
   asked: string | undefined,
-  { enabledTypes, defaultType }: AccessSettings,
+  { enabledTypes, defaultType }: Pick<AccessSettings, 'enabledTypes' | 'defaultType'>,
   hasRoutes: boolean,
 ): AccessType | string {
   const isAny = asked === undefined || asked === '' || asked === 'default';

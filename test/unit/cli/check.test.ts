@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { Cluster } from './cluster.ts';
 import { Namespace } from './namespace.ts';
 
 const listener = (routingKey: string) => ({ routingKey, host: '127.0.0.1', port: 8080 });
@@ -144,6 +145,28 @@ describe('earshot check', () => {
       'bad-argument',
       /must be "link" or "application"/,
     ],
+    [
+      'a host name of a certificate',
+      'Certificate',
+      { ca: 'a', subject: 'x', hosts: ['east.example.com', 'two words'] },
+      'bad-argument',
+      /spec\.hosts: host "two words" is neither an IP address nor a DNS name/,
+    ],
+    [
+      'a host name that an access announces',
+      'RouterAccess',
+      { roles: [{ name: 'inter-router' }], subjectAlternativeNames: ['east:55671'] },
+      'bad-argument',
+      /spec\.subjectAlternativeNames: host "east:55671" is neither/,
+    ],
+    [
+      'an access type of Kubernetes',
+      'RouterAccess',
+      { roles: [{ name: 'inter-router' }], accessType: 'route' },
+      'not-on-platform',
+      /spec\.accessType: "route" exists on Kubernetes only/,
+    ],
+    ['a link access of Kubernetes', 'Site', { linkAccess: 'loadbalancer' }, 'not-on-platform', /spec\.linkAccess: "loadbalancer" exists/],
   ] as const)
     it(`finds ${what} in a file that a status would report`, async () => {
       const folder = await mkdtemp(join(tmpdir(), 'earshot-check-'));
@@ -155,6 +178,51 @@ describe('earshot check', () => {
       assert.equal(exit, 1);
       assert.match(found?.says ?? out, text);
     });
+
+  it('compares the hosts that an access announces with its certificate', async () => {
+    const names = ['east.example.com', '*.example.org', '2001:db8::1'];
+    const announced = ['EAST.example.com', 'a.example.org', '2001:db8:0::1', 'other.example.com'];
+    const access = { roles: [{ name: 'inter-router' }], tlsCredentials: 'own', subjectAlternativeNames: announced };
+    const files = [
+      { kind: 'Certificate', metadata: { name: 'own' }, spec: { ca: 'earshot-site-ca', subject: 'x', hosts: names, server: true } },
+      { kind: 'RouterAccess', metadata: { name: 'own' }, spec: access },
+    ];
+    const text = files.map((file) => JSON.stringify({ apiVersion: 'skupper.io/v2alpha1', ...file })).join('\n---\n');
+    await using west = await Namespace.make();
+    const { findings } = JSON.parse((await west.earshot(['check', '-f', '-', '-o', 'json'], text)).out);
+    const found = findings.filter(({ code }: { readonly code?: string }) => code === 'tls-host-mismatch');
+    assert.deepEqual(
+      found.map(({ object }: { readonly object: string }) => object),
+      ['RouterAccess/own'],
+    );
+    assert.match(found[0].says, /announces "other\.example\.com", which the certificate "own" does not contain/);
+  });
+
+  for (const [what, type, served, text] of [
+    ['is unknown', 'rout', true, /spec\.accessType: unsupported access type: "rout" is unknown; use one of local, loadbalancer/],
+    ['needs an API that the cluster lacks', 'route', false, /spec\.accessType: "route" needs the kind Route of route\.openshift\.io/],
+    ['needs an API that the cluster serves', 'route', true, undefined],
+    ['needs no other API', 'loadbalancer', false, undefined],
+  ] as const)
+    it(`${text === undefined ? 'accepts' : 'reports'} an access type in a cluster that ${what}`, async () => {
+      await using cluster = await Cluster.start();
+      cluster.refuse = ({ what: asked }) => (asked.startsWith('routes') && !served ? '404 page not found\n' : undefined);
+      const spec = { roles: [{ name: 'inter-router' }], tlsCredentials: 'own', generateTlsCredentials: true, accessType: type };
+      const file = JSON.stringify({ apiVersion: 'skupper.io/v2alpha1', kind: 'RouterAccess', metadata: { name: 'a' }, spec });
+      const { findings } = JSON.parse((await cluster.earshot(['check', '-f', '-', '-o', 'json'], file)).out);
+      const found = findings.find(({ code }: { readonly code?: string }) => code === 'access-type');
+      if (text === undefined) assert.equal(found, undefined);
+      else assert.match(found?.says ?? '', text);
+    });
+
+  it('checks access types in files without a cluster', async () => {
+    await using cluster = await Cluster.start();
+    const spec = { roles: [{ name: 'inter-router' }], tlsCredentials: 'own', generateTlsCredentials: true, accessType: 'route' };
+    const file = JSON.stringify({ apiVersion: 'skupper.io/v2alpha1', kind: 'RouterAccess', metadata: { name: 'a' }, spec });
+    const away = ['--kubeconfig', `${cluster.kubeconfig}-none`, '--platform', 'kubernetes'];
+    const { code, err } = await cluster.earshot(['check', '-f', '-'], file, away);
+    assert.equal(code, 0, err);
+  });
 
   it('takes bundles that the files lack for existing ones', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'earshot-check-'));
