@@ -156,13 +156,16 @@ export class ClusterRouters implements AskableRouters, Disposable {
 /** Milliseconds, after which the requests themselves wait. */
 const CONNECT_WITHIN = 3_000;
 
-function withoutIdentity([first]: readonly string[], isRefused: boolean, purpose: 'api' | 'api-control', reader: Reader): NotReadable {
+/** @param offered names of the Secrets that may have one */
+function withoutIdentity(offered: readonly string[], isRefused: boolean, purpose: 'api' | 'api-control', reader: Reader): NotReadable {
   const needed = 'the routers ask for a client certificate, and';
+  const [first] = offered;
+  const untried = offered.length <= MOST_SECRETS ? '' : `; only the first ${MOST_SECRETS} of ${offered.length} Secrets were tried`;
   if (first === undefined) {
     const spec = `{ ca: ${LOCAL_CA}, subject: NAME, client: true, settings: { purpose: ${purpose} } }`;
     const why = `the namespace ${reader.namespace} does not have a Certificate with the setting \`purpose: ${purpose}\``;
     return new NotReadable(`${needed} ${why}`, `Create a Certificate with this spec: ${spec}.`);
   }
-  if (isRefused) return new NotReadable(`${needed} ${lacksRight(`get secrets/${first}`, reader)}`);
-  return new NotReadable(`${needed} the Secret ${first} does not have it yet`, `Wait until the Certificate ${first} is ready.`);
+  if (isRefused) return new NotReadable(`${needed} ${lacksRight(`get secrets/${first}`, reader)}${untried}`);
+  return new NotReadable(`${needed} the Secret ${first} does not have it yet${untried}`, `Wait until the Certificate ${first} is ready.`);
 }
