@@ -453,8 +453,18 @@ export interface RouterHooks {
   renew?(peer: { readonly certificate: Buffer; readonly siteId: string }, request: string): Promise<IssuedCertificate>;
 }
 
+/** Figures of a router for its own API. */
+export interface SelfFigures {
+  /** Milliseconds by which the event loop is late: p99 since the last scrape of the metrics. */
+  readonly eventLoopDelay?: number;
+  /** Absent if no other process announced this router. `last` is in milliseconds since 1970. */
+  readonly contested?: { readonly count: number; readonly last: number };
+}
+
 export interface Router extends AsyncDisposable {
   readonly state: RouterState;
+  /** Computed when read. */
+  readonly selfFigures?: SelfFigures | undefined;
   /** Undefined if connections are not recorded. */
   readonly records?: RecordsView | undefined;
   readonly keyFigures?: KeyFiguresView | undefined;

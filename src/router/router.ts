@@ -13,6 +13,7 @@ import {
   type RouterConfig,
   type RouterHooks,
   type RouterState,
+  type SelfFigures,
   type SiblingLinkState,
   type SiblingPartState,
 } from './contract.ts';
@@ -34,7 +35,7 @@ import { KeyedRateLimitedLog } from '../telemetry/keyed-rate-limited-log.ts';
 import { openFilesLimit, reserveWithin } from '../telemetry/open-files.ts';
 import { createClosingSlots } from './link/session/connection.ts';
 import { Liveness } from './link/session/liveness.ts';
-import { linkMetrics, showMetrics } from './link/link-metrics.ts';
+import { eventLoopDelay, linkMetrics, showMetrics } from './link/link-metrics.ts';
 import { refuse } from './link/refusal.ts';
 import { siblingLinkFormat } from './link/sibling-links.ts';
 import { siblingPartFormat } from './link/sibling-parts.ts';
@@ -228,6 +229,14 @@ class JoinedRouter implements Router, LinkHost {
 
   get keyFigures(): KeyFiguresView {
     return this.#local.keyFigures;
+  }
+
+  get selfFigures(): SelfFigures {
+    const [delay, { contested }] = [eventLoopDelay(), this.#routing];
+    return {
+      ...(delay === undefined ? {} : { eventLoopDelay: Math.round(delay * 10_000) / 10 }),
+      ...(contested.count === 0 ? {} : { contested }),
+    };
   }
 
   get #siblingState(): Pick<RouterState, 'siblingLinks' | 'siblingParts'> {

@@ -116,6 +116,14 @@ export interface RoutingCounters {
   readonly leftOut: number;
 }
 
+/** Epochs that another process announced for this router, beyond its own. */
+export interface Contests {
+  /** Number that this router answered. A clock that was set back causes one; a running copy of the site causes more and more. */
+  readonly count: number;
+  /** Time of the last one in milliseconds since 1970. */
+  readonly last: number;
+}
+
 /**
  * Whether work is pending. `a while`: own changes or recomputed routes wait for a rate limit or CPU budget. `a turn`: work on a large
  * network continues in the next event-loop iteration.
@@ -157,6 +165,7 @@ export interface Routing {
   /** Raised by each change of destinations, listeners, sites or the network. */
   readonly version: number;
   readonly counters: RoutingCounters;
+  readonly contested: Contests;
 }
 
 export interface RouterPath {

@@ -11,6 +11,7 @@ import {
   type RouterPath,
   type RouterId,
   type Routing,
+  type Contests,
   type RoutingCounters,
   type RoutingLimits,
   type RoutingOptions,
@@ -74,6 +75,7 @@ class LinkState implements Routing {
   #sweepAt = 0;
   /** Greatest epoch in which another process spoke as this router and which is not answered yet. */
   #contestedEpoch = 0;
+  #contested: Contests = { count: 0, last: 0 };
 
   constructor(options: RoutingOptions, read: typeof readCopy) {
     const { router, site, siteKey } = options;
@@ -122,6 +124,10 @@ class LinkState implements Routing {
 
   get version(): number {
     return this.#answers.version;
+  }
+
+  get contested(): Contests {
+    return this.#contested;
   }
 
   get counters(): RoutingCounters {
@@ -310,6 +316,7 @@ class LinkState implements Routing {
     if (this.#contestedEpoch > 0 && this.#contestedEpoch >= this.#own.epoch && this.#contests.take(reading)) {
       this.#own.begin(Math.max(this.#contestedEpoch + 1, Math.floor(now)));
       this.#contestedEpoch = 0;
+      this.#contested = { count: this.#contested.count + 1, last: now };
     }
     if (this.#own.changed && this.#releases.take(reading)) {
       if (this.#own.epoch === 0) this.#own.begin(Math.max(1, Math.floor(now)));

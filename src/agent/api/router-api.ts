@@ -12,6 +12,7 @@ import type {
   ProbeTarget,
   RecordsView,
   RouterState,
+  SelfFigures,
   SiteIdentity,
 } from '../../router/contract.ts';
 import { isUuid } from '../../text/names.ts';
@@ -39,6 +40,8 @@ export interface RouterApiSources {
   readonly probe?: (target: ProbeTarget) => Promise<ProbeResult | undefined>;
   /** Asks the routers of a site for their figures; undefined if none is reachable. No such requests if omitted. */
   readonly observe?: (siteId: string) => Promise<readonly ObservedRouter[] | undefined>;
+  /** Undefined until the router runs. No figures if omitted. */
+  readonly selfFigures?: () => SelfFigures | undefined;
   /** Reason why the router does not do all that its config asks for. */
   readonly unready: () => string | undefined;
   /** Actions besides queries; none if omitted. */
@@ -160,9 +163,10 @@ export class RouterApi {
   }
 
   #self(): object {
-    const { router, version, startedAt, site, unready } = this.#sources;
+    const { router, version, startedAt, site, unready, selfFigures } = this.#sources;
     const why = unready();
-    return { router, version, startedAt, site: site() ?? null, ready: why === undefined, ...(why === undefined ? {} : { unready: why }) };
+    const readiness = { ready: why === undefined, ...(why === undefined ? {} : { unready: why }) };
+    return { router, version, startedAt, site: site() ?? null, ...readiness, ...selfFigures?.() };
   }
 
   #links(): object {

@@ -143,6 +143,7 @@ function apiOf(
     changes: () => agent.changes,
     probe: async (target) => agent.router.running?.probe(target),
     observe: async (siteId) => agent.router.running?.observe(siteId),
+    selfFigures: () => agent.router.running?.selfFigures,
     unready,
     now: Date.now,
   });

@@ -111,6 +111,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     changes: () => site?.changes,
     probe: async (target) => site?.router.running?.probe(target),
     observe: async (siteId) => site?.router.running?.observe(siteId),
+    selfFigures: () => site?.router.running?.selfFigures,
     unready: () => unready(),
     control: {
       reload,

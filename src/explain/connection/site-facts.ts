@@ -29,6 +29,8 @@ export interface SiteFacts {
   readonly openFiles?: readonly OpenFiles[];
   /** Whether no router answered, so that links and network may come from statuses. */
   readonly routersSilent?: true;
+  /** The site's routers, by their own API. Undefined if it is not reachable. */
+  readonly routers?: readonly RouterFacts[];
   /** Last connections by routing key, of explained Listeners whose router records them. */
   readonly history?: ReadonlyMap<string, Source<readonly PastConnection[]>>;
   /** By `probeName`; only if a probe was asked for. */
@@ -102,6 +104,16 @@ export interface OpenFiles {
   readonly used: number;
   /** Limit of the process. */
   readonly most: number;
+}
+
+/** A router of the site. Times are milliseconds, since 1970 unless they are durations. */
+export interface RouterFacts {
+  readonly router: string;
+  readonly startedAt: number;
+  /** Duration by which its event loop is late: p99 since the last scrape of its metrics. */
+  readonly eventLoopDelay?: number;
+  /** How often another process announced this router, and the last time. */
+  readonly contested?: { readonly count: number; readonly last: number };
 }
 
 /** A connection that ended or failed. */

@@ -5,6 +5,7 @@ import { shellWord } from '../../text/shell-word.ts';
 import { commandIn } from '../../text/command-in.ts';
 import { hostPort } from '../../text/host-port.ts';
 import { shownValue } from '../../text/printable.ts';
+import { timeText } from '../../site/observe/time-text.ts';
 import { bundleStep, datesStep } from './bundle-steps.ts';
 import { BUNDLE_CODES, NETWORK_CODES, PORT_CODES, SITE_CODES } from './code-groups.ts';
 import { headRungs, stepPrefix, type Subject } from './head.ts';
@@ -43,6 +44,8 @@ export function siteRungs(facts: SiteFacts, subject: Subject, site: Site): reado
       passes: endpoints.length === 0 ? '' : 'announced to other sites',
     },
     { id: 'site.files', codes: [], independent: true, passes: 'enough', refine: (step) => filesSteps(step, facts) },
+    { id: 'site.delay', codes: [], independent: true, refine: (step) => delaySteps(step, facts) },
+    { id: 'site.copies', codes: [], independent: true, refine: (step) => copySteps(step, facts) },
     { id: 'site.links', codes: [], passes: 'up', refine: (step) => [...linkSteps(step, facts), ...incomingSteps(step, facts)] },
   ];
 }
@@ -63,6 +66,41 @@ function filesSteps(step: Step, { openFiles = [] }: SiteFacts): readonly Step[] 
 
 /** Part of the limit of open files that needs attention. */
 const NEARLY_FULL = 0.8;
+
+/** What arrives at a router waits for its event loop. */
+function delaySteps({ id, object }: Step, { routers = [], now }: SiteFacts): readonly Step[] {
+  const measured = routers.flatMap(({ router, startedAt, eventLoopDelay: ms }) => (ms === undefined ? [] : [{ router, startedAt, ms }]));
+  const slow = measured.filter(({ ms, startedAt }) => ms >= NOTICEABLE && now - startedAt >= WARM_UP);
+  if (slow.length > 0)
+    return slow.map(({ router, ms }) => ({
+      id,
+      object,
+      state: 'warn',
+      says: `the event loop of router ${shownValue(router)} is ${Math.round(ms)} ms late (p99): data of its connections waits as long`,
+      do: 'Give it more CPU time, or stop what else uses the CPU there.',
+      ms,
+    }));
+  const most = Math.max(...measured.map(({ ms }) => ms));
+  return [{ id, object, state: 'pass', says: measured.length === 0 ? '' : `event loop at most ${Math.round(most)} ms late` }];
+}
+
+/** Milliseconds. From about a tenth of a second, users notice that a program waits. */
+const NOTICEABLE = 100;
+/** Milliseconds in which a router that has just started compiles its code, and is late. */
+const WARM_UP = 60_000;
+
+/** A copy of the site's directory has the same key, so others cannot tell the two apart: each gets a part of the connections. */
+function copySteps({ id, object }: Step, { routers = [], now }: SiteFacts): readonly Step[] {
+  return routers.flatMap(({ router, contested: { count, last } = { count: 0, last: 0 } }): readonly Step[] => {
+    // A clock that was set back looks like one announcement of a copy.
+    if (count < 2 || now - last > COPY_SEEN) return [];
+    const says = `a copy of this site runs elsewhere: it announced router ${shownValue(router)} with this site's ID at ${timeText(last)}`;
+    return [{ id, object, state: 'fail', says, do: 'Stop the copy, and create it as a new site.', since: timeText(last) }];
+  });
+}
+
+/** Milliseconds. Copies that are connected announce themselves every few seconds. */
+const COPY_SEEN = 300_000;
 
 /** The authority that signs for the site. */
 function authorityStep(step: Step, facts: SiteFacts): Step {

@@ -23,7 +23,7 @@ import {
   type WrittenProblem,
 } from '../connection/site-facts.ts';
 import { readSource } from './read-source.ts';
-import { readIncoming, readLinks, readNetwork, readPast, readProbe } from './router-answers.ts';
+import { readIncoming, readLinks, readNetwork, readPast, readProbe, readSelf } from './router-answers.ts';
 
 /** Where the facts about a site come from. */
 export interface SiteSources {
@@ -45,7 +45,7 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
   const { namespace, where, commandFlags, conventions } = resources;
   const isMachine = conventions.platform.access === undefined;
   const connected = sources.connect?.();
-  const [stopped, objects, written, problems, asked, links, certificates, files] = await Promise.all([
+  const [stopped, objects, written, problems, asked, links, certificates, files, routers] = await Promise.all([
     readSource('the state of the process', () => resources.notRunning()),
     readSource('the resources', () => listAll(resources)),
     readSource('the written resources', () => listWritten(resources)),
@@ -60,6 +60,7 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
     askRouters === undefined ? undefined : readConnected(connected, (signal) => askRouters('/v1/links', signal)),
     bundles === undefined ? undefined : readSource('the certificates', () => bundles()),
     openFiles === undefined ? undefined : readSource('the open files', () => openFiles()),
+    askRouters === undefined ? undefined : readConnected(connected, (signal) => askRouters('/v1/self', signal)),
   ]);
   const site =
     'value' in objects ? sortActiveFirst(objects.value.filter((object): object is Site => object.kind === 'Site'))[0] : undefined;
@@ -78,6 +79,7 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
     incoming: links !== undefined && 'value' in links ? mapped(links, readIncoming) : incomingOfStatus(site),
     bundles: certificates ?? mapped(objects, bundlesOfCertificates),
     ...(files !== undefined && 'value' in files ? { openFiles: files.value } : {}),
+    ...(routers !== undefined && 'value' in routers ? { routers: routers.value.map(readSelf) } : {}),
   };
 }
 

@@ -2,7 +2,7 @@
 import { fieldsIn, numberIn, recordIn, recordsIn, textIn, withoutUndefined, type UntrustedFields } from '../../text/untrusted-fields.ts';
 import { routerName } from '../connection/explain-record.ts';
 import type { NamedRouter } from '../connection/object-problem.ts';
-import type { IncomingFacts, LinkFacts, NetworkFacts, PastConnection, ProbeFacts, SiteOfNetwork } from '../connection/site-facts.ts';
+import type { IncomingFacts, LinkFacts, NetworkFacts, PastConnection, ProbeFacts, RouterFacts, SiteOfNetwork } from '../connection/site-facts.ts';
 
 /** Sites of `/v1/network` with the routing keys of `/v1/keys`. */
 export function readNetwork(network: unknown, keys: unknown): NetworkFacts {
@@ -69,6 +69,20 @@ export function readIncoming(answers: readonly unknown[]): readonly IncomingFact
       ended: { at: numberIn(item, 'until') ?? 0, reason: textOf(item, 'reason') },
     }));
   return [...up, ...ended.filter(({ siteId }) => !linked.has(siteId))];
+}
+
+/** The router of `/v1/self`. */
+export function readSelf(answer: unknown): RouterFacts {
+  const fields = fieldsIn(answer);
+  const contested = recordIn(fields, 'contested');
+  return {
+    router: textOf(fields, 'router'),
+    startedAt: Date.parse(textOf(fields, 'startedAt')) || 0,
+    ...withoutUndefined({
+      eventLoopDelay: numberIn(fields, 'eventLoopDelay'),
+      contested: contested && { count: numberIn(contested, 'count') ?? 0, last: numberIn(contested, 'last') ?? 0 },
+    }),
+  };
 }
 
 /** Connections of `/v1/connections` that ended or failed and began here. */

@@ -72,6 +72,9 @@ test('a router says who it is, and why it is not ready', () => {
   assert.deepEqual(anApi().get('/v1/self'), { status: 200, body: self });
   const starting = anApi({ unready: () => 'starting', site: () => undefined }).get('/v1/self');
   assert.deepEqual(starting.body, { ...self, site: null, ready: false, unready: 'starting' });
+  const figures = { eventLoopDelay: 2.5, contested: { count: 3, last: 1_767_225_600_000 } };
+  assert.deepEqual(anApi({ selfFigures: () => figures }).get('/v1/self').body, { ...self, ...figures });
+  assert.deepEqual(anApi({ selfFigures: () => undefined }).get('/v1/self').body, self);
 });
 
 test('its network has each site once, with all its routers and its links to other sites', () => {

@@ -375,3 +375,40 @@ test('a Site warns of a router that has nearly as many open files as it may', ()
     );
   assert.deepEqual([filesOf(800)?.state, filesOf(801)?.state, filesOf(801)?.says], ['pass', 'warn', 'router 801 of 1000 open']);
 });
+
+suite('a Site', () => {
+  const stepOf = (id: string, ...routers: NonNullable<SiteFacts['routers']>) =>
+    explainConnection(factsOf([], { routers }), 'Site', 'west')?.steps.find((step) => step.id === id);
+  const router = { router: 'router', startedAt: NOW - DAY };
+
+  test('warns of a router whose event loop is so late that users notice it', () => {
+    const prompt = stepOf('site.delay', { ...router, eventLoopDelay: 3.2 }, { ...router, eventLoopDelay: 99 });
+    assert.deepEqual([prompt?.state, prompt?.says], ['pass', 'event loop at most 99 ms late']);
+    const late = stepOf('site.delay', { ...router, eventLoopDelay: 3.2 }, { ...router, router: 'router-2', eventLoopDelay: 180.4 });
+    assert.deepEqual(
+      [late?.state, late?.says],
+      ['warn', 'the event loop of router router-2 is 180 ms late (p99): data of its connections waits as long'],
+    );
+    assert.equal(checkSite(factsOf([], { routers: [{ ...router, eventLoopDelay: 180 }] })).verdict, 'warn');
+  });
+
+  test('does not warn of a router that has just started, and has no step without a figure', () => {
+    assert.equal(stepOf('site.delay', { router: 'router', startedAt: NOW - 10_000, eventLoopDelay: 400 })?.state, 'pass');
+    assert.equal(stepOf('site.delay', router), undefined);
+  });
+
+  for (const [what, contested, state] of [
+    ['nothing contests it', undefined, undefined],
+    ['its clock was set back', { count: 1, last: NOW - 1_000 }, undefined],
+    ['a copy of it runs', { count: 7, last: NOW - 9_000 }, 'fail'],
+    ['a copy of it ended an hour ago', { count: 70, last: NOW - DAY / 24 }, undefined],
+  ] as const)
+    test(`${state === undefined ? 'does not report a copy' : 'reports a copy that has its ID'} if ${what}`, () => {
+      const step = stepOf('site.copies', { ...router, ...(contested === undefined ? {} : { contested }) });
+      assert.equal(step?.state, state);
+      if (state === undefined) return;
+      assert.match(step?.says ?? '', /^a copy of this site runs elsewhere: it announced router router with this site's ID at 2029-12-31T23:59:51Z$/);
+      const { verdict, objects } = checkSite(factsOf([], { routers: [{ ...router, contested: { count: 7, last: NOW } }] }));
+      assert.deepEqual([verdict, objects.find(({ object: name }) => name === 'Site/west')?.cause?.id], ['fail', 'site.copies']);
+    });
+});

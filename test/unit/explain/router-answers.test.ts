@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { readIncoming, readLinks, readPast } from '../../../src/explain/gather/router-answers.ts';
+import { readIncoming, readLinks, readPast, readSelf } from '../../../src/explain/gather/router-answers.ts';
 
 const links = (more: object): unknown => ({ items: [], incoming: [], endedIncoming: [], ...more });
 const peer = { siteId: 'east-id', siteName: 'east', address: '192.0.2.1' };
@@ -15,6 +15,14 @@ suite('answers of several routers', () => {
     ])
       assert.deepEqual(readLinks(answers).get('east'), { operational: true });
     assert.equal(readLinks([down]).get('east')?.problem?.code, 'refused');
+  });
+
+  test('a router of any version has its start, and the figures that it reports', () => {
+    const old = { router: 'router', startedAt: '2030-01-01T00:00:00Z' };
+    const known = { router: 'router', startedAt: Date.parse('2030-01-01T00:00:00Z') };
+    assert.deepEqual(readSelf(old), known);
+    const figures = { eventLoopDelay: 2.5, contested: { count: 3, last: 7 } };
+    assert.deepEqual(readSelf({ ...old, ...figures }), { ...known, ...figures });
   });
 
   test('a failed connection has the names of the router that refused it', () => {

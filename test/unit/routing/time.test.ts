@@ -78,6 +78,7 @@ test('a router that restarts wins back its name, whatever its clock says', () =>
     network.converge();
     assert.deepEqual(differences(network, ['backend']), [], `its clock ${clock} ms off`);
     assert.equal(network.routing('c').counters.contested > 0, clock < 0);
+    assert.equal(network.routing('c').contested.count, clock < 0 ? 1 : 0, 'it answers once');
   }
 });
 
@@ -90,6 +91,10 @@ test('a copy of a site that runs elsewhere costs messages at a bounded rate', ()
   network.pass(10 * minute);
   const sent = network.delivered - delivered;
   assert.ok(network.routing('a').counters.contested > 0, 'they notice each other');
+  for (const name of ['a', 'a#copy']) {
+    const { count, last } = network.routing(name).contested;
+    assert.ok(count > 10 && network.now - last < minute, `${name}: ${count}, the last one ${network.now - last} ms ago`);
+  }
   // Each goes beyond the other once in ten seconds at most, with a handful of messages.
   assert.ok(sent < 1000, `${sent} messages`);
 });
