@@ -49,6 +49,8 @@ export interface Stream {
   readonly queued: number;
   /** Memory for those bytes. */
   readonly held: number;
+  /** Milliseconds for which a received request waited until it began. Undefined if it began at once. */
+  readonly waited?: number | undefined;
   /** Responds to a request. */
   respond(head: ResponseHead, options?: { readonly end?: boolean }): void;
   /** Queues the bytes, which must not change while `queued` includes them. @returns false if the caller should wait for `onDrain` */

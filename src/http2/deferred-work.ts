@@ -48,8 +48,10 @@ export class DeferredWork {
       return true;
     }
     if (!this.#requests.hasRoom(key, size)) return false;
+    const arrived = performance.now();
     const beginNow = (): void => {
       this.drop(stream);
+      stream.waited = performance.now() - arrived;
       begin();
     };
     this.#requests.change(key, size);

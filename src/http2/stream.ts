@@ -69,6 +69,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   isLeft = false;
   /** A request that has not begun and has no handler yet. */
   waiting: Waiting | undefined;
+  waited: number | undefined;
   readonly #owner: StreamOwner;
   readonly #waits = new Pieces();
   /** Number of bytes sent. */

@@ -376,6 +376,8 @@ export interface ProbedHop {
   readonly version?: string;
   /** Bytes that wait there to be sent back. */
   readonly queued?: number;
+  /** Milliseconds of the round trip that the request waited in that router until it began. */
+  readonly waited?: number;
   /** Milliseconds by which its clock is ahead of this one, to half the round trip. */
   readonly clockAhead?: number;
   /** Code and message if it was not reached. */

@@ -402,7 +402,7 @@ class JoinedRouter implements Router, LinkHost {
   /** A probe counts as neither a connection nor a failure. The answer contains no host, address or name of a client. */
   #answerProbe(stream: Stream, probe: ProbeKind, routingKey: string): StreamHandler {
     const { router, site } = this.#config;
-    const about = { router, version: site.version, queued: stream.queued, clock: Date.now() };
+    const about = { router, version: site.version, queued: stream.queued, clock: Date.now(), in: stream.waited ?? 0 };
     if (probe === 'hop') return refuse(stream, 404, 'destination_not_found', undefined, { [PROBE_FIELD]: formatReport(about) });
     const begun = performance.now();
     const cancel = this.#local.probeServer({ key: routingKey }, ({ failed, ...found }) => {

@@ -20,9 +20,12 @@ export function hopSteps(
   const broken = hops.find(({ ok }) => !ok);
   const reached = hops.slice(0, broken === undefined ? hops.length : hops.indexOf(broken));
   // Round trips from here. Differences of two of them are mostly noise on short paths.
-  const says = reached.map(({ site, ms = 0, queued = 0 }) => {
-    const waiting = queued === 0 ? '' : ` (${(queued / 1e6).toFixed(1)} MB queued)`;
-    return `${shownValue(site)} ${ms.toFixed(1)} ms${waiting}`;
+  const says = reached.map(({ site, ms = 0, queued = 0, waited = 0 }) => {
+    const about = [
+      ...(queued === 0 ? [] : [`${(queued / 1e6).toFixed(1)} MB queued`]),
+      ...(waited < LONG_WAIT ? [] : [`${waited.toFixed(1)} ms of it in that router`]),
+    ];
+    return `${shownValue(site)} ${ms.toFixed(1)} ms${about.length === 0 ? '' : ` (${about.join(', ')})`}`;
   });
   const passed: Step = { id, object, state: 'pass', says: `round trips from here: ${says.join(', ')}`, facts };
   const clocks = clockSteps(`${prefix}.clock`, object, reached);
@@ -52,6 +55,9 @@ function clockSteps(id: string, object: string, reached: ProbeFacts['hops']): re
       do: 'Set the wrong clock.',
     }));
 }
+
+/** Milliseconds from which the wait in a router, rather than the network, explains a slow hop. */
+const LONG_WAIT = 5;
 
 /** Milliseconds by which clocks may differ. */
 const TOLERATED = 5_000;

@@ -140,6 +140,8 @@ export interface ProbeFacts {
     readonly ok: boolean;
     readonly ms?: number;
     readonly queued?: number;
+    /** Time of `ms` that the request waited in the router. */
+    readonly waited?: number;
     readonly version?: string;
     /** Time by which its clock is ahead of that of this site's router. */
     readonly clockAhead?: number;

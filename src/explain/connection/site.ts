@@ -89,7 +89,7 @@ const NOTICEABLE = 100;
 /** Milliseconds in which a router that has just started compiles its code, and is late. */
 const WARM_UP = 60_000;
 
-/** A copy of the site's directory has the same key, so others cannot tell the two apart: each gets a part of the connections. */
+/** A copy of the site's directory has the same key, so others take both for one site: each gets a part of the connections. */
 function copySteps({ id, object }: Step, { routers = [], now }: SiteFacts): readonly Step[] {
   return routers.flatMap(({ router, contested: { count, last } = { count: 0, last: 0 } }): readonly Step[] => {
     // A clock that was set back looks like one announcement of a copy.

@@ -2,7 +2,15 @@
 import { fieldsIn, numberIn, recordIn, recordsIn, textIn, withoutUndefined, type UntrustedFields } from '../../text/untrusted-fields.ts';
 import { routerName } from '../connection/explain-record.ts';
 import type { NamedRouter } from '../connection/object-problem.ts';
-import type { IncomingFacts, LinkFacts, NetworkFacts, PastConnection, ProbeFacts, RouterFacts, SiteOfNetwork } from '../connection/site-facts.ts';
+import type {
+  IncomingFacts,
+  LinkFacts,
+  NetworkFacts,
+  PastConnection,
+  ProbeFacts,
+  RouterFacts,
+  SiteOfNetwork,
+} from '../connection/site-facts.ts';
 
 /** Sites of `/v1/network` with the routing keys of `/v1/keys`. */
 export function readNetwork(network: unknown, keys: unknown): NetworkFacts {
@@ -105,7 +113,7 @@ export function readProbe(answer: unknown): ProbeFacts {
   const fields = fieldsIn(answer);
   const hops = recordsIn(fields['hops'], MOST_HOPS).map((item) => ({
     site: textOf(item, 'site'),
-    ...withoutUndefined({ clockAhead: numberIn(item, 'clockAhead') }),
+    ...withoutUndefined({ clockAhead: numberIn(item, 'clockAhead'), waited: numberIn(item, 'waited') }),
     ...probedOf(item),
   }));
   const server = recordIn(fields, 'server');

@@ -16,6 +16,8 @@ export interface ProbeReport {
   readonly queued?: number;
   /** Time by the router's clock, in milliseconds since 1970. */
   readonly clock?: number;
+  /** Milliseconds that the request waited in the router until it began. */
+  readonly in?: number;
   /** Milliseconds of the connection to the server, TLS included. */
   readonly connect?: number;
   /** Milliseconds of them for TLS. */
@@ -59,7 +61,7 @@ export function formatReport({ router, version, ...numbers }: ProbeReport): stri
 }
 
 const COUNTS = ['queued', 'clock', 'key', 'aside'] as const;
-const TIMES = ['connect', 'tls'] as const;
+const TIMES = ['in', 'connect', 'tls'] as const;
 
 function memberOf(name: string, value: number | undefined, format: (value: number) => string): readonly string[] {
   return value === undefined ? [] : [`${name}=${format(value)}`];
@@ -80,6 +82,7 @@ export function parseReport(text = ''): ProbeReport {
     version: textOf('version'),
     queued: numberOf('queued'),
     clock: numberOf('clock'),
+    in: numberOf('in'),
     connect: numberOf('connect'),
     tls: numberOf('tls'),
     key: numberOf('key'),

@@ -74,10 +74,10 @@ async function probeHop(to: RouteDestination, count: number, router: string, opt
   }
   if (best === undefined) return { ...named, ok: false, code: 'timeout', says: lost?.why ?? '' };
   const { status, fields } = best.head;
-  const { version, queued, clock } = parseReport(fields[PROBE_FIELD]);
+  const { version, queued, clock, in: waited } = parseReport(fields[PROBE_FIELD]);
   // The router read its clock about half a round trip before the answer arrived.
   const clockAhead = clock === undefined ? undefined : Math.round(clock - (best.at - best.ms / 2));
-  const about = { ms: best.ms, ...withoutUndefined({ version, queued, clockAhead }) };
+  const about = { ms: best.ms, ...withoutUndefined({ version, queued, clockAhead, waited }) };
   if (status === 404) return { ...named, ...about, ok: true };
   const details = detailsOf(fields);
   const says = `the path broke before it: status ${status}${details === undefined ? '' : `, ${details}`}`;

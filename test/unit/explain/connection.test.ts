@@ -337,13 +337,13 @@ test('the hops of a probe have their round trips from here, however short the pa
     site('east', { keys: [{ key: 'web', listeners: 0, connectors: 1 }] }),
   ];
   const hops = [
-    { site: 'hub', ok: true, ms: 0.52 },
-    { site: 'east', ok: true, ms: 0.49, queued: 2_100_000, clockAhead: -125_000 },
+    { site: 'hub', ok: true, ms: 0.52, waited: 0.4 },
+    { site: 'east', ok: true, ms: 30.49, queued: 2_100_000, waited: 29.96, clockAhead: -125_000 },
   ];
   const facts = factsOf([object('Listener', 'web')], { network: { value: { sites } }, probes: new Map([['web', { value: { hops } }]]) });
   const { steps } = explainConnection(facts, 'Listener', 'web') ?? assert.fail('no such object');
   const says = steps.find(({ id }) => id === 'listener.hops')?.says;
-  assert.equal(says, 'round trips from here: hub 0.5 ms, east 0.5 ms (2.1 MB queued)');
+  assert.equal(says, 'round trips from here: hub 0.5 ms, east 30.5 ms (2.1 MB queued, 30.0 ms of it in that router)');
   const clock = steps.find(({ id }) => id === 'listener.clock');
   assert.deepEqual([clock?.state, clock?.says], ['warn', 'the clock of east is 2m5s behind the one here']);
 });
@@ -407,7 +407,10 @@ suite('a Site', () => {
       const step = stepOf('site.copies', { ...router, ...(contested === undefined ? {} : { contested }) });
       assert.equal(step?.state, state);
       if (state === undefined) return;
-      assert.match(step?.says ?? '', /^a copy of this site runs elsewhere: it announced router router with this site's ID at 2029-12-31T23:59:51Z$/);
+      assert.match(
+        step?.says ?? '',
+        /^a copy of this site runs elsewhere: it announced router router with this site's ID at 2029-12-31T23:59:51Z$/,
+      );
       const { verdict, objects } = checkSite(factsOf([], { routers: [{ ...router, contested: { count: 7, last: NOW } }] }));
       assert.deepEqual([verdict, objects.find(({ object: name }) => name === 'Site/west')?.cause?.id], ['fail', 'site.copies']);
     });

@@ -53,6 +53,10 @@ describe('requests that come faster than they can begin', () => {
     const order = seen.accepted.map(({ head }) => head.authority);
     // What is read and begun until they are read themselves.
     assert.ok(order.indexOf('other') < 60 && order.indexOf('third') < 62, order.join(' '));
+    const waits = seen.accepted.map(({ stream }) => stream.waited);
+    assert.equal(waits[0], undefined, 'the first began at once');
+    const last = waits.at(-1) ?? 0;
+    assert.ok(last > 0 && last >= (waits[order.indexOf('other')] ?? 0), waits.join(' '));
     const ids = seen.accepted.filter(({ head }) => head.authority === 'greedy').map(({ stream }) => stream.id);
     assert.deepEqual(
       ids,

@@ -28,9 +28,9 @@ suite('the fields of a probe', () => {
   });
 
   test('report the servers of the key, and the time for TLS', () => {
-    const text = formatReport({ clock: 1_767_225_600_000, connect: 8.16, tls: 5, key: 2, aside: 1 });
-    assert.equal(text, 'clock=1767225600000, key=2, aside=1, connect=8.2, tls=5.0');
-    assert.deepEqual(parseReport(text), { clock: 1_767_225_600_000, connect: 8.2, tls: 5, key: 2, aside: 1 });
+    const text = formatReport({ clock: 1_767_225_600_000, in: 0.34, connect: 8.16, tls: 5, key: 2, aside: 1 });
+    assert.equal(text, 'clock=1767225600000, key=2, aside=1, in=0.3, connect=8.2, tls=5.0');
+    assert.deepEqual(parseReport(text), { clock: 1_767_225_600_000, in: 0.3, connect: 8.2, tls: 5, key: 2, aside: 1 });
   });
 
   test('cost at most one read for each character, whatever a peer sends', () => {

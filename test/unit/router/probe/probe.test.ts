@@ -28,6 +28,7 @@ suite('a probe of a routing key', () => {
         ['right', true, '0.0.0'],
       ],
     );
+    assert.ok(hops.every(({ ms = 0, waited = -1 }) => waited >= 0 && waited <= ms));
     assert.ok(hops.every(({ ms = 0, clockAhead = Infinity }) => ms > 0 && Math.abs(clockAhead) <= ms + 50));
     assert.deepEqual([server?.servers, server?.aside], [1, 0]);
     assert.deepEqual([server?.ok, server?.passed?.length], [true, 1]);
