@@ -1,5 +1,5 @@
 /** Keeps the history in a file, so that a console that starts again shows the past. The file is a database of SQLite. */
-import { lstatSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -42,6 +42,7 @@ const APPLICATION = 0x45617273;
 export class HistoryStore implements AsyncDisposable {
   readonly #options: HistoryStoreOptions;
   readonly #database: DatabaseSync;
+  readonly #inode: number | undefined;
   readonly #putStep: StatementSync;
   readonly #putSeries: StatementSync;
   /** Numbers of series in the file, by ID. */
@@ -55,6 +56,7 @@ export class HistoryStore implements AsyncDisposable {
     this.#options = options;
     const { path } = options;
     this.#database = openDatabase(options);
+    this.#inode = inodeOf(path);
     try {
       this.#restore();
       this.#putStep = this.#database.prepare('INSERT OR REPLACE INTO steps (seconds, number, data) VALUES (?, ?, ?)');
@@ -82,13 +84,17 @@ export class HistoryStore implements AsyncDisposable {
   /** Writes what was measured since the last call, one step after the other. */
   async save(): Promise<void> {
     try {
+      // Writes to a removed file succeed, but no later console finds their content.
+      if (inodeOf(this.#options.path) !== this.#inode) throw new Error('it was removed or replaced. Start the console again');
       for (const { seconds, count } of historySteps) {
         const now = this.#numberOf(seconds);
-        for (let number = Math.max(this.#written.get(seconds) ?? 0, now - count + 1); number <= now; number += 1) {
+        // A clock that was set back gives the steps since then other content.
+        const first = Math.min(this.#written.get(seconds) ?? 0, now);
+        for (let number = Math.max(first, now - count + 1); number <= now; number += 1) {
           await this.#saveStep(seconds, number);
           this.#written.set(seconds, number);
         }
-        this.#database.prepare('DELETE FROM steps WHERE seconds = ? AND number <= ?').run(seconds, now - count);
+        this.#deleteOthers(seconds, now - count + 1, now);
       }
       this.#problem = undefined;
     } catch (error) {
@@ -131,8 +137,7 @@ export class HistoryStore implements AsyncDisposable {
     // The longest steps first: they say which objects have a full history.
     for (const { seconds, count } of historySteps.toReversed()) {
       const now = this.#numberOf(seconds);
-      // Steps of the future are from a wrong clock. They would keep all later ones out.
-      this.#database.prepare('DELETE FROM steps WHERE seconds = ? AND number NOT BETWEEN ? AND ?').run(seconds, now - count + 1, now);
+      this.#deleteOthers(seconds, now - count + 1, now);
       const rows = this.#database.prepare('SELECT number, data FROM steps WHERE seconds = ? ORDER BY number');
       for (const { number, data } of rows.iterate(seconds)) {
         if (!(data instanceof Uint8Array)) throw new RangeError('a step does not have data');
@@ -146,6 +151,11 @@ export class HistoryStore implements AsyncDisposable {
       this.#written.set(seconds, now);
     }
     this.#forgetSeries(ids, used);
+  }
+
+  /** Deletes steps that are too old, and those of the future: they are from a wrong clock, and would keep all later ones out. */
+  #deleteOthers(seconds: number, first: number, last: number): void {
+    this.#database.prepare('DELETE FROM steps WHERE seconds = ? AND number NOT BETWEEN ? AND ?').run(seconds, first, last);
   }
 
   /** Objects whose last step is too old would take space for ever. */
@@ -171,6 +181,8 @@ export class HistoryStore implements AsyncDisposable {
       : causeOf(error);
   }
 }
+
+const inodeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino;
 
 const pagesIn = (most: number): number => Math.floor((most - LOG_BYTES) / PAGE);
 

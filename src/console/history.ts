@@ -189,19 +189,28 @@ class Track {
   }
 
   #put(ring: Ring, number: number, point: Point): void {
-    const { values, count } = ring;
-    // A clock that went back changes no past step.
-    if (number < ring.newest) return;
-    for (let each = Math.max(ring.newest + 1, number - count + 1); each <= number; each += 1)
-      for (let cell = each % count; cell < values.length; cell += count) values[cell] = NaN;
-    ring.newest = number;
+    const { values, count, newest } = ring;
+    if (number < newest - 1) {
+      // The clock was ahead and has been set back. Steps of the future would keep all later ones out.
+      clear(ring, number + 1, newest);
+      ring.newest = number;
+    } else if (number > newest) {
+      clear(ring, newest + 1, number);
+      ring.newest = number;
+    }
     for (const [index, field] of this.#fields.entries()) {
       const value = point[field];
       if (value === undefined) continue;
-      const cell = index * count + (number % count);
+      const cell = index * count + (ring.newest % count);
       values[cell] = combine(values[cell] ?? NaN, value, historyFields[field]);
     }
   }
+}
+
+/** Clears steps that the ring has cells for. */
+function clear({ values, count }: Ring, first: number, last: number): void {
+  for (let each = Math.max(first, last - count + 1); each <= last; each += 1)
+    for (let cell = each % count; cell < values.length; cell += count) values[cell] = NaN;
 }
 
 /** NaN if nothing was measured, or the ring no longer has the step. */

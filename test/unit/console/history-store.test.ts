@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
-import { mkdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
@@ -104,6 +104,34 @@ test('objects without traffic keep less after a restart too, and those that are 
   }
   await using late = start(path, { now: START + 49 * 3_600_000 });
   assert.equal(late.history.bytes, 0);
+});
+
+test('a console whose clock is set back keeps what it measures afterwards', async (t) => {
+  const path = await aFile(t);
+  {
+    await using before = start(path, { now: START + 7_200_000 });
+    before.history.add('all', before.now, { opened: 9 });
+    await before.store.save();
+    before.now = START;
+    before.history.add('all', START, { opened: 2 });
+    await before.store.save();
+  }
+  await using after = start(path);
+  assert.deepEqual(
+    steps.map((step) => valuesOf(after.history, 'all', 'opened', step)),
+    [[2], [2], [2]],
+  );
+});
+
+test('a file that is removed or replaced while a console uses it is a problem', async (t) => {
+  const path = await aFile(t);
+  await using console = start(path);
+  await rename(path, `${path}.old`);
+  await console.store.save();
+  assert.match(console.store.problem ?? '', /cannot be written: it was removed or replaced\. Start the console again\.$/);
+  await writeFile(path, '');
+  await console.store.save();
+  assert.match(console.store.problem ?? '', /removed or replaced/);
 });
 
 test('steps of a clock that was ahead keep no later ones out', async (t) => {

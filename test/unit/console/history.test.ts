@@ -29,6 +29,16 @@ test('a step without a measurement is null, and values older than the ring are g
   );
 });
 
+test('a clock that was ahead and is set back leaves no gap, and a small step back loses nothing', () => {
+  const history = new History(2 ** 20);
+  history.add('all', START, { opened: 1 });
+  history.add('all', START + 7_200_000, { opened: 9 });
+  history.add('all', START + 600_000, { opened: 2 });
+  history.add('all', START + 599_000, { opened: 3 });
+  for (const { seconds } of historySteps) assert.equal(sumOf(history, seconds), seconds === 10 ? 5 : 6, `${seconds} s`);
+  assert.deepEqual(history.read('all', 'opened', 60, START + 900_000, START + 7_200_000)?.points, []);
+});
+
 test('memory stays within the cap: objects without traffic keep less, and further ones nothing', () => {
   const most = 4 * FULL_BYTES + 10 * BASIC_BYTES;
   const history = new History(most);
