@@ -1,4 +1,5 @@
 /** Decides when each other site is asked for its figures, and keeps what it answered. It never delays what the console reads itself. */
+import { NotReadable } from '../errors/not-readable.ts';
 import { limitTable } from '../limits/table.ts';
 import { detached } from '../telemetry/boundary.ts';
 import { messageOf } from '../telemetry/log.ts';
@@ -9,6 +10,8 @@ import { observedSite, readObserved, unknownSite, type ObservedSite } from './ob
 export interface SiteObserverOptions {
   /** Answer of `POST /v1/observe`. Rejects after some seconds without one. */
   readonly ask: (site: string) => Promise<unknown>;
+  /** Most requests at once. */
+  readonly atOnce?: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** From 0 to below 1. Tests replace it. */
@@ -22,6 +25,9 @@ const [SHOWN_EVERY, SHOWN_FOR] = [2_000, 10_000];
 const SILENT = { first: EVERY, max: 240_000 };
 /** These answers change only with a setting or an update. */
 const LASTING: ReadonlySet<string> = new Set(['not-shared', 'no-figures']);
+
+/** Characters of a reason. */
+const MOST_REASON = 300;
 
 interface Schedule {
   /** Time of the next request. */
@@ -89,7 +95,8 @@ export class SiteObserver {
   }
 
   #start(): void {
-    while (this.#asking < limitTable.consoleObservations.value) {
+    const { atOnce = limitTable.consoleObservations.value } = this.#options;
+    while (this.#asking < atOnce) {
       const site = this.#queue.pop();
       if (site === undefined) return;
       const schedule = this.#schedules.get(site);
@@ -118,7 +125,8 @@ export class SiteObserver {
     try {
       return observedSite(readObserved(await this.#options.ask(site)), this.#found.get(site)?.routers);
     } catch (error) {
-      return unknownSite(printable(`the router of this site gave no answer: ${messageOf(error)}`, 300));
+      const why = error instanceof NotReadable ? error.message : `the router of this site gave no answer: ${messageOf(error)}`;
+      return unknownSite(printable(why, MOST_REASON));
     }
   }
 

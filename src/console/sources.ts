@@ -18,6 +18,8 @@ export interface ConsoleSources {
    * @param site its ID. @throws Error without an answer within some seconds
    */
   observe?(router: string, site: string): Promise<unknown>;
+  /** Most such requests at once, if the platform permits few. */
+  readonly observationsAtOnce?: number;
   /** State of the site as its resources have it, used while no router answers. Absent if only routers have it. */
   recorded?(): Promise<RecordedState>;
   /** Sentences about missing rights of the console, except those at routers. */

@@ -92,10 +92,15 @@ export class Watcher {
     this.#sources = sources;
     this.#options = options;
     const observe = sources.observe?.bind(sources);
+    const atOnce = sources.observationsAtOnce;
     this.#observer =
       observe === undefined
         ? undefined
-        : new SiteObserver({ ask: async (site) => observe(this.#nextRouter(), site), now: () => sources.now() });
+        : new SiteObserver({
+            ask: async (site) => observe(this.#nextRouter(), site),
+            now: () => sources.now(),
+            ...(atOnce === undefined ? {} : { atOnce }),
+          });
     this.history = options.history;
     this.log = new ChangeLog(
       { events: limitTable.consoleEvents.value, objects: limitTable.consoleChanges.value },

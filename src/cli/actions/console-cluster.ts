@@ -5,6 +5,7 @@ import { readExposure } from '../../explain/gather/gather-namespace.ts';
 import { routerSources } from '../../explain/gather/router-sources.ts';
 import { ledgerOf } from '../../site-controller/trust/ledger-of-namespace.ts';
 import { ClusterRouters } from '../../platform/kubernetes/cluster-routers.ts';
+import { MOST_SOCKETS } from '../../platform/kubernetes/router-api-client.ts';
 import { lacksRight } from '../../platform/kubernetes/router-rights.ts';
 import { clusterResources } from '../../platform/kubernetes/resources.ts';
 import { recordedState } from '../../platform/kubernetes/recorded-state.ts';
@@ -20,7 +21,7 @@ import { redacted } from '../output/redact.ts';
 import type { Cluster } from '../resources.ts';
 import { clusterReviewer } from './console-reviewer.ts';
 import { describeMissingRights, readConsoleRights, type ConsoleRights } from './console-rights.ts';
-import { explainObject, type OpenSources } from './console-sources.ts';
+import { explainObject, observeSite, type OpenSources } from './console-sources.ts';
 
 /** Milliseconds between two checks of the user's rights. */
 const RIGHTS_EVERY = 60_000;
@@ -106,6 +107,8 @@ async function openSources(
     routers: async () => (await routers.pods()).map(({ name }) => name),
     ask: (name, path) => orNotShown('Connections', routers.ask(name, path)),
     metrics: (name) => orNotShown('Figures', routers.metrics(name)),
+    observe: (name, site) => orNotShown('Figures of other sites', observeSite(routers, name, site)),
+    observationsAtOnce: MOST_SOCKETS,
     recorded: async () => {
       const [sites, links, pods] = await Promise.all([resources.list('Site'), resources.list('Link'), routers.pods()]);
       const facts = pods.map(({ name, isReady: ready }) => ({ name, version: VERSION, ready, ...(ready ? {} : { why: NOT_READY }) }));

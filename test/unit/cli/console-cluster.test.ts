@@ -5,10 +5,13 @@ import { clusterSources } from '../../../src/cli/actions/console-cluster.ts';
 import type { OpenSources } from '../../../src/cli/actions/console-sources.ts';
 import { openCluster } from '../../../src/cli/resources.ts';
 import { History } from '../../../src/console/history.ts';
+import { readObserved } from '../../../src/console/observed-site.ts';
 import { Watcher } from '../../../src/console/watcher.ts';
 import { metricsOf } from '../console/memory-sources.ts';
 import { Cluster, condition, ready } from './cluster.ts';
-import { limitRights, REVIEWS } from './router-pods.ts';
+import { limitRights, REVIEWS, startRouterPods, storeIdentity } from './router-pods.ts';
+
+const EAST = '11111111-1111-4111-8111-111111111111';
 
 async function siteInCluster(isForbidden: (right: string) => boolean = () => false): Promise<Cluster> {
   const cluster = await Cluster.start();
@@ -144,6 +147,32 @@ describe('sources of the console in a cluster', () => {
       assert.deepEqual(watcher.problems, []);
     });
   }
+
+  it('have figures that another site shares, from a router that asks it', async () => {
+    await using cluster = await siteInCluster();
+    storeIdentity(cluster, 'reader', 'api');
+    const figures = { version: '1', uptime: 1_000, open: 7, opened: 0, failed: 0, up: 0, down: 0, links: [] };
+    const asked: string[] = [];
+    await using _pods = await startRouterPods(cluster, {
+      'router-1': {
+        observe: (site) => {
+          asked.push(site);
+          return Promise.resolve([{ router: 'r', figures }]);
+        },
+      },
+    });
+    await using sources = await open(cluster);
+    const answer = await sources.sources.observe?.('router-1', EAST);
+    assert.deepEqual([asked, readObserved(answer)[0]], [[EAST], { router: 'r', figures }]);
+  });
+
+  it('say which right figures of other sites need', async () => {
+    await using cluster = await siteInCluster((right) => right === 'create pods/portforward');
+    await using sources = await open(cluster);
+    await assert.rejects(async () => sources.sources.observe?.('router-1', EAST), {
+      message: 'Figures of other sites are not shown: your user may not get and create pods/portforward in the namespace west.',
+    });
+  });
 
   it('cannot be opened without the right to read Sites', async () => {
     await using cluster = await siteInCluster((right) => right === 'list sites');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { suite, test } from 'node:test';
 import { SiteObserver } from '../../../src/console/site-observer.ts';
+import { NotReadable } from '../../../src/errors/not-readable.ts';
 import { limitTable } from '../../../src/limits/table.ts';
 
 const sums = { uptime: 1_000, open: 1, opened: 0, failed: 0, up: 0, down: 0 };
@@ -14,19 +15,24 @@ class Network {
   /** Number of requests that are open. */
   open = 0;
   answer: (site: string) => Promise<unknown> = () => Promise.resolve(shares);
-  readonly observer = new SiteObserver({
-    ask: async (site) => {
-      this.asked.push(site);
-      this.open += 1;
-      try {
-        return await this.answer(site);
-      } finally {
-        this.open -= 1;
-      }
-    },
-    now: () => this.now,
-    random: () => 0.5,
-  });
+  readonly observer: SiteObserver;
+
+  constructor(atOnce?: number) {
+    this.observer = new SiteObserver({
+      ask: async (site) => {
+        this.asked.push(site);
+        this.open += 1;
+        try {
+          return await this.answer(site);
+        } finally {
+          this.open -= 1;
+        }
+      },
+      now: () => this.now,
+      random: () => 0.5,
+      ...(atOnce === undefined ? {} : { atOnce }),
+    });
+  }
 
   /** Lets the time pass, and counts the requests since then. */
   async after(milliseconds: number, sites: readonly string[]): Promise<number> {
@@ -86,6 +92,13 @@ suite('the console asks another site for figures', () => {
     assert.equal(gaps.at(-1), gaps.at(-2), 'the pause has an end');
   });
 
+  test('and shows the right that is missing in place of an answer', async () => {
+    const net = new Network();
+    net.answer = () => Promise.reject(new NotReadable('Figures of other sites are not shown: your user may not get secrets/reader.'));
+    await net.after(0, ['a']);
+    assert.equal(net.observer.sites.get('a')?.noFigures, 'Figures of other sites are not shown: your user may not get secrets/reader.');
+  });
+
   test('without a delay if a few other sites are silent', async () => {
     const net = new Network();
     const sites = Array.from({ length: 100 }, (_, at) => `site${at}`);
@@ -107,6 +120,10 @@ suite('the console asks another site for figures', () => {
       Array.from({ length: 2_000 }, (_, at) => `site${at}`),
     );
     assert.equal(net.open, limitTable.consoleObservations.value);
+    const few = new Network(2);
+    few.answer = net.answer;
+    await few.after(0, ['a', 'b', 'c']);
+    assert.equal(few.open, 2, 'the platform permits fewer');
     const other = new Network();
     await other.after(0, ['a', 'b']);
     assert.deepEqual([...other.observer.sites.keys()], ['a', 'b']);
