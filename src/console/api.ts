@@ -8,8 +8,9 @@ import { printable } from '../text/printable.ts';
 import { commandIn } from '../text/command-in.ts';
 import { shellWord } from '../text/shell-word.ts';
 import { writeYaml } from '../text/write-yaml.ts';
-import { listConnections } from './connections.ts';
+import { findConnections, listConnections } from './connections.ts';
 import type {
+  ConnectionDetailView,
   ErrorView,
   ExposedList,
   KeyDetailView,
@@ -25,11 +26,12 @@ import { classDetail, listenerDetail, podDetail } from './exposure-details.ts';
 import type { ExposureView } from './exposure-views.ts';
 import type { Facts } from './facts.ts';
 import { historyFields, historySteps, type HistoryField } from './history.ts';
+import { candidatesOf, keyPaths } from './key-paths.ts';
 import { listKeySites } from './key-sites.ts';
 import { conditionsOf } from './problems.ts';
 import { listRequests } from './requests.ts';
 import type { ConsoleSources } from './sources.ts';
-import { candidatesOf, keysOfObject, linkViews, problemsByKey, resourceRow, siteViews } from './views.ts';
+import { keysOfObject, linkViews, problemsByKey, resourceRow, siteViews } from './views.ts';
 import { isExplained, isPermitted, type Permissions } from './permissions.ts';
 import { visibleState, type VisibleState } from './visible-state.ts';
 import type { Watcher } from './watcher.ts';
@@ -49,6 +51,7 @@ const PATHS = [
   'resources/{kind}',
   'resources/{kind}/{name}',
   'connections',
+  'connections/{id}',
   'requests',
   'explain/{kind}/{name}',
   'exposure/{list}',
@@ -103,6 +106,8 @@ export async function answerApi(
       return explain(sources, one ?? '', two ?? '');
     case 'connections/0':
       return ok(await listConnections(sources, parameters));
+    case 'connections/1':
+      return oneConnection(sources, one ?? '');
     case 'requests/0':
       return ok(await listRequests(sources, parameters));
     default:
@@ -199,9 +204,23 @@ async function keyDetail(sources: ConsoleSources, { facts, keys, problems }: Vis
     ...key,
     sites,
     candidates: candidatesOf(facts, known),
+    paths: keyPaths(facts, known),
     resources: facts.objects.filter((object) => keysOfObject(object).includes(name)).map((object) => resourceRow(object, facts.at)),
     problemList: problemsByKey(facts, problems).get(name) ?? [],
   };
+  return ok(detail);
+}
+
+async function oneConnection(sources: ConsoleSources, id: string): Promise<Answer> {
+  const [connection, ...others] = await findConnections(sources, id);
+  if (connection === undefined)
+    return failure(
+      404,
+      'not-found',
+      'no router of this site has a connection with this ID',
+      'It may have ended long ago, or got no record.',
+    );
+  const detail: ConnectionDetailView = { ...connection, others: others.length };
   return ok(detail);
 }
 

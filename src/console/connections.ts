@@ -7,7 +7,7 @@ import { connectionStates, type ConnectionView, type ListView } from './contract
 import { readRouterPages } from './router-pages.ts';
 import type { ConsoleSources } from './sources.ts';
 
-const LIST = { path: '/v1/connections', names: ['state', 'key', 'site', 'age', 'idle'] } as const;
+const LIST = { path: '/v1/connections', names: ['state', 'id', 'key', 'site', 'age', 'idle'] } as const;
 
 export async function listConnections(sources: ConsoleSources, parameters: URLSearchParams): Promise<ListView<ConnectionView>> {
   const wanted = parameters.get('state') ?? 'open';
@@ -21,6 +21,15 @@ export async function listConnections(sources: ConsoleSources, parameters: URLSe
       .map(viewOf)
       .toSorted((one, another) => (one.begun < another.begun ? 1 : -1)),
   };
+}
+
+/** A peer can use an ID again, so there may be several. */
+export async function findConnections(sources: ConsoleSources, id: string): Promise<readonly ConnectionView[]> {
+  const lists = connectionStates.map(async (state) => {
+    const { items } = await readRouterPages(sources, LIST, new URLSearchParams({ state, id }), (item) => readRecord(item, state));
+    return items;
+  });
+  return mergeRecords((await Promise.all(lists)).flat().filter((record) => record.id === id)).map(viewOf);
 }
 
 function viewOf({ id, key, state, begun, from, via, to, bytes, ms, halves, of, ...record }: ConnectionRecord): ConnectionView {

@@ -173,6 +173,11 @@ export interface ConnectionView {
   readonly of: number;
 }
 
+export interface ConnectionDetailView extends ConnectionView {
+  /** Number of further connections with the same ID: a peer can use one again. */
+  readonly others: number;
+}
+
 /** A request that a router of this site saw. */
 export interface RequestView {
   /** Time of the response, RFC 3339. */
@@ -217,6 +222,8 @@ export interface LinkView {
   /** Bytes since it came up. */
   readonly sent?: number;
   readonly received?: number;
+  /** Bytes a second, over up to a minute. */
+  readonly rates?: { readonly sent: number; readonly received: number };
   /** Expiry of the other end's certificate, RFC 3339. */
   readonly certificateExpires?: string;
   /** Attempts to open it since the router started. */
@@ -258,6 +265,21 @@ export interface CandidateView {
   readonly cost?: number;
   /** Names of the sites from this one to the destination. */
   readonly path: readonly string[];
+}
+
+/** A path of connections, from a site with a listener to one of the sites with a connector that cost least. */
+export interface KeyPathView {
+  readonly from: SiteOfPath;
+  /** Absent if no path leads to a connector. */
+  readonly to?: SiteOfPath;
+  readonly cost?: number;
+  /** All sites on it, both ends included. */
+  readonly path: readonly SiteOfPath[];
+}
+
+export interface SiteOfPath {
+  readonly id: string;
+  readonly name: string;
 }
 
 export interface ResourceRow {
@@ -303,6 +325,8 @@ export interface KeySiteView {
 export interface KeyDetailView extends KeyView {
   readonly sites: readonly KeySiteView[];
   readonly candidates: readonly CandidateView[];
+  /** Of all sites, not only of this one. */
+  readonly paths: readonly KeyPathView[];
   readonly resources: readonly ResourceRow[];
   readonly problemList: readonly ProblemView[];
 }

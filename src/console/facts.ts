@@ -33,6 +33,8 @@ export interface LinkFigureFacts {
   readonly roundTrip?: number;
   readonly sent?: number;
   readonly received?: number;
+  /** Bytes a second over the last minute, as far as it is known. */
+  readonly rates?: { readonly sent: number; readonly received: number };
   readonly streams?: number;
   readonly queued?: number;
 }

@@ -8,7 +8,6 @@ import { mergeLatencies, percentilesOf } from '../telemetry/latency-steps.ts';
 import { printable } from '../text/printable.ts';
 import { withoutUndefined } from '../text/untrusted-fields.ts';
 import type {
-  CandidateView,
   Expiry,
   KeyView,
   LinkView,
@@ -23,7 +22,7 @@ import type {
   TotalsView,
 } from './contract.ts';
 import { countExposure } from './exposure-views.ts';
-import { type Facts, type Figures, idOfIncoming, idOfLink, type KeyFacts, type LinkFigureFacts, type SiteFacts } from './facts.ts';
+import { type Facts, type Figures, idOfIncoming, idOfLink, type KeyFacts, type LinkFigureFacts } from './facts.ts';
 import type { AdjacentSite } from '../router/contract.ts';
 import type { ObservedSite } from './observed-site.ts';
 import { conditionsOf, headlineOf } from './problems.ts';
@@ -239,12 +238,13 @@ export function linkViews(
   return [...outgoing, ...incoming, ...linksBetweenOthers(facts, ownId, observed)];
 }
 
-function figuresOfLink({ certificateExpires, roundTrip, sent, received, streams, queued }: LinkFigureFacts = {}): Partial<LinkView> {
+function figuresOfLink({ certificateExpires, roundTrip, sent, received, rates, streams, queued }: LinkFigureFacts = {}): Partial<LinkView> {
   return withoutUndefined({
     certificateExpires: certificateExpires === undefined ? undefined : timestamp(certificateExpires),
     roundTripMs: roundTrip === undefined ? undefined : round(roundTrip),
     sent,
     received,
+    rates,
     streams,
     queuedBytes: queued,
   });
@@ -374,51 +374,6 @@ export function keysOfObject(object: SiteObject): readonly string[] {
     default:
       return [];
   }
-}
-
-/**
- * The sites with a connector for a key, nearest first. Routers choose the path with the least cost; edge sites carry no transit.
- * @param key its sites and counts
- */
-export function candidatesOf(facts: Facts, key: KeyFacts): readonly CandidateView[] {
-  const [own] = facts.sites;
-  const paths = own === undefined ? new Map<string, PathTo>() : pathsFrom(own, facts.sites);
-  const names = new Map(facts.sites.map(({ id, name }) => [id, name]));
-  return key.connectors
-    .map(({ site, count }): CandidateView => {
-      const found = paths.get(site);
-      return {
-        site,
-        name: names.get(site) ?? site,
-        connectors: count,
-        ...(found === undefined ? {} : { cost: found.cost }),
-        path: (found?.path ?? []).map((id) => names.get(id) ?? id),
-      };
-    })
-    .toSorted((one, other) => (one.cost ?? Infinity) - (other.cost ?? Infinity));
-}
-
-interface PathTo {
-  readonly cost: number;
-  readonly path: readonly string[];
-}
-
-function pathsFrom(own: SiteFacts, sites: readonly SiteFacts[]): ReadonlyMap<string, PathTo> {
-  const byId = new Map(sites.map((site) => [site.id, site]));
-  const done = new Map<string, PathTo>();
-  const open = new Map<string, PathTo>([[own.id, { cost: 0, path: [own.id] }]]);
-  while (open.size > 0) {
-    const [id, here] = [...open].reduce((least, each) => (each[1].cost < least[1].cost ? each : least));
-    open.delete(id);
-    done.set(id, here);
-    const site = byId.get(id);
-    if (site === undefined || (site.edge && id !== own.id)) continue;
-    for (const { siteId, cost } of site.links) {
-      const next = here.cost + cost;
-      if (!done.has(siteId) && next < (open.get(siteId)?.cost ?? Infinity)) open.set(siteId, { cost: next, path: [...here.path, siteId] });
-    }
-  }
-  return done;
 }
 
 /** Lists the resources of a kind with the columns that commands print. */

@@ -26,6 +26,7 @@ import {
   type Figures,
 } from './facts.ts';
 import type { History, Point } from './history.ts';
+import { addLinkRates, type LinkSample } from './link-rates.ts';
 import { listProblems } from './problems.ts';
 import { addLatencies, mergeSamples, readSample, shareUnchanged, sinceSample, type KeySample, type Sample } from './samples.ts';
 import type { ObservedSite } from './observed-site.ts';
@@ -66,7 +67,7 @@ export class Watcher {
   readonly #versions = new Map<string, { readonly version: string; readonly items: readonly object[] }>();
   readonly #computed = new Map<string, { readonly from: readonly unknown[]; readonly value: unknown }>();
   readonly #changes = new LatestChanges();
-  readonly #samples: { readonly at: number; readonly sample: Sample }[] = [];
+  readonly #samples: (LinkSample & { readonly sample: Sample })[] = [];
   readonly #observer: SiteObserver | undefined;
   readonly history: History;
   readonly log: ChangeLog;
@@ -301,8 +302,9 @@ export class Watcher {
       return;
     }
     const sample = shareUnchanged(mergeSamples(samples), last?.sample);
-    const links = figuresOfLinks(this.facts);
-    this.#samples.push({ at, sample });
+    const counted = { at, links: figuresOfLinks(this.facts) };
+    const links = addLinkRates(counted, this.#samples);
+    this.#samples.push({ ...counted, sample });
     if (this.#samples.length > RECENT_SAMPLES) this.#samples.shift();
     if (last === undefined || before === undefined) {
       this.figures = { sample, links, recent: changeSince(sample, sample), seconds: 1 };

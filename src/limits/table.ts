@@ -702,6 +702,7 @@ const consoles = {
     of: 'one exposed object',
     beyond: 'the others are not shown',
   },
+  consolePaths: { name: 'paths', unit: 'count', value: 500, of: 'one routing key in the network', beyond: 'not shown' },
   consoleHistoryFile: {
     name: 'file of the history',
     unit: 'bytes',

@@ -12,6 +12,8 @@ const VIEWS = [
   '#/',
   '#/network',
   '#/network?view=graph',
+  '#/network?key=web',
+  '#/network?view=graph&key=web',
   '#/services',
   '#/services/web',
   '#/connections',
@@ -51,8 +53,8 @@ async function open(t: TestContext): Promise<Opened> {
   return { pair, console: program, browser, page, link, faults, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-function startConsole({ client, west }: LinkedPair): Promise<Program> {
-  const argv = [process.execPath, MAIN, '-n', west.name, 'console', '--port', String(PORT)];
+function startConsole({ client, west }: LinkedPair, ...options: readonly string[]): Promise<Program> {
+  const argv = [process.execPath, MAIN, '-n', west.name, 'console', '--port', String(PORT), ...options];
   return client.spawn(argv, { name: 'console', env: { EARSHOT_HOME: west.home } });
 }
 
@@ -104,6 +106,90 @@ test('the network says why a site has no figures, and shows them once it shares 
   await see(page, /east\s+0\/s/);
   assert.doesNotMatch(await textOf(page), /No figures/);
   assert.deepEqual(faults, []);
+});
+
+test('a link has a page with its figures, and the network shows its bytes a second', async (t) => {
+  await using opened = await open(t);
+  const { page, faults } = opened;
+  await page.evaluate(`location.hash = '#/network'`);
+  // The second sample comes after five seconds.
+  await see(page, /up\s+east\s+1\s+[\d.]+ ms\s+[\d.]+ K?B\/s/);
+  const target = String(await page.evaluate(`document.querySelector('main a.row-link').getAttribute('href')`));
+  assert.match(target, /^#\/objects\/Link\//);
+  await page.evaluate(`location.hash = ${JSON.stringify(target)}`);
+  await see(page, /Sent\s+[\d.]+ K?B\/s\s+Received\s+[\d.]+ K?B\/s/);
+  const own = target.replace(/^#\/objects\/Link\//, '#/network/link/out%2F');
+  assert.deepEqual(await findFaults(page, [target, own]), []);
+  await see(page, 'west – east');
+  assert.deepEqual(faults, []);
+});
+
+test('the paths of a routing key are drawn, and listed with their cost', async (t) => {
+  await using opened = await open(t);
+  const { page } = opened;
+  await page.evaluate(`location.hash = '#/services/web'`);
+  await see(page, 'Paths of web in the network');
+  await page.evaluate(`[...document.querySelectorAll('a')].find((link) => link.innerText === 'Paths of web in the network').click()`);
+  await see(page, /west\s+east\s+1\s+west → east/);
+  const drawn = await eventually('the drawn path', async () => {
+    const found = await page.evaluate(
+      `[document.querySelectorAll('line.path').length, [...document.querySelectorAll('.role')].map((role) => role.textContent)]`,
+    );
+    // The expression gives this type.
+    const [lines, roles] = found as readonly [number, readonly string[]];
+    return lines > 0 && roles.length > 0 ? { lines, roles: roles.toSorted() } : undefined;
+  });
+  assert.deepEqual(drawn, { lines: 1, roles: ['connector', 'listener'] });
+});
+
+test('a connection has a page with its requests', async (t) => {
+  await using opened = await open(t);
+  const { page, faults } = opened;
+  await page.evaluate(`location.hash = '#/connections?state=ended'`);
+  await see(page, 'orderly');
+  await press(page, 'j', 'Enter');
+  await see(page, /GET\s+●?\s*200/);
+  await see(page, 'Step by step');
+  assert.deepEqual(await findFaults(page, [String(await page.evaluate('location.hash'))]), []);
+  assert.deepEqual(faults, []);
+});
+
+test('a console with a history file shows the past after its restart', async (t) => {
+  await using stack = new AsyncDisposableStack();
+  const pair = stack.use(await startLinkedPair(t, { web: 8080 }));
+  await startNginx(pair.server, { port: 8080 });
+  await pair.ready();
+  const { client } = pair;
+  const file = `${await client.folder('console')}/history`;
+  const browser = await startBrowserOn(client);
+  stack.defer(() => browser.close());
+  const opened = async (page: Page): Promise<number> => {
+    const asked = `fetch('api/v1/series?of=key:web:opened&step=900&from=0', { headers: { authorization: 'Bearer ' + sessionStorage.getItem('earshot-bearer') } })`;
+    const points = await page.evaluate(
+      `${asked}.then((response) => response.json()).then(({ points }) => points.map(([, value]) => value))`,
+    );
+    // The API gives this type.
+    return (points as readonly (number | null)[]).reduce<number>((sum, value) => sum + (value ?? 0), 0);
+  };
+  const show = async (program: Program): Promise<Page> => {
+    const page = await openPage(browser, []);
+    await page.goto(await linkOf(program));
+    await see(page, 'Overview');
+    return page;
+  };
+  const first = await startConsole(pair, '--history', file);
+  const before = await show(first);
+  const counted = await eventually('a connection in the history', async () => {
+    await client.run(['curl', '-sS', 'http://127.0.0.1:8080/']);
+    return (await opened(before)) || undefined;
+  });
+  await first.stop();
+  const after = await show(await startConsole(pair, '--history', file));
+  assert.ok((await opened(after)) >= counted);
+  const second = await client.attempt([process.execPath, MAIN, '-n', pair.west.name, 'console', '--history', file], {
+    env: { EARSHOT_HOME: pair.west.home },
+  });
+  assert.match(second.stderr, /history cannot be used: another console uses it\. Stop that console/);
 });
 
 test('a console service prints no link, and the command opens the page', async (t) => {

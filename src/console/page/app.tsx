@@ -1,9 +1,11 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { Connection } from './connection.tsx';
 import { Connections } from './connections.tsx';
 import { duration } from './format.ts';
 import { ExposedObject } from './exposed-object.tsx';
 import { Exposure } from './exposure.tsx';
+import { LinkPage } from './link.tsx';
 import { Network } from './network.tsx';
 import { ObjectPage } from './object.tsx';
 import { Objects } from './objects.tsx';
@@ -15,7 +17,7 @@ import { Requests } from './requests.tsx';
 import { Service } from './service.tsx';
 import { Services } from './services.tsx';
 import { Site } from './site.tsx';
-import { announcement, clock, enter, heardAt, isPaused, overview, pause, phase, problems, sites } from './store.ts';
+import { announcement, clock, enter, heardAt, isPaused, links, overview, pause, phase, problems, sites } from './store.ts';
 import { Trust } from './trust.tsx';
 
 const views = [
@@ -42,8 +44,7 @@ export function App(): JSX.Element {
   const { path, query } = route.value;
   const [name = ''] = path;
   const view = views.find((each) => each.path === name);
-  const site = name === 'network' ? sites.value.get(path[1] ?? '')?.name : undefined;
-  const title = site ?? (path.slice(1).join('/') || (view?.title ?? 'Not found'));
+  const title = titleInNetwork(path) ?? (path.slice(1).join('/') || (view?.title ?? 'Not found'));
   const state = phase.value;
   const isOld = state.is === 'lost' || clock.value - heardAt.value > OLD_AFTER;
   const sick = [...problems.value.values()].length;
@@ -84,6 +85,13 @@ export function App(): JSX.Element {
   );
 }
 
+/** Sites and links have IDs that say nothing. */
+function titleInNetwork([name, one = '', two = '']: readonly string[]): string | undefined {
+  if (name !== 'network') return undefined;
+  const link = one === 'link' ? links.value.get(two) : undefined;
+  return link === undefined ? sites.value.get(one)?.name : `${link.fromName} – ${link.toName}`;
+}
+
 function focusMain(event: Event): void {
   event.preventDefault();
   document.getElementById('main')?.focus();
@@ -92,9 +100,10 @@ function focusMain(event: Event): void {
 function View({ path }: { readonly path: readonly string[] }): JSX.Element {
   const [name = '', one, two] = path;
   if (name === '') return <Overview />;
+  if (name === 'network' && one === 'link' && two !== undefined) return <LinkPage id={two} />;
   if (name === 'network') return one === undefined ? <Network /> : <Site id={one} />;
   if (name === 'services') return one === undefined ? <Services /> : <Service name={one} />;
-  if (name === 'connections') return <Connections />;
+  if (name === 'connections') return one === undefined ? <Connections /> : <Connection id={one} />;
   if (name === 'requests') return <Requests />;
   if (name === 'trust') return <Trust />;
   if (name === 'objects') return one === undefined || two === undefined ? <Objects /> : <ObjectPage kind={one} name={two} />;

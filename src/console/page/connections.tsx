@@ -63,7 +63,7 @@ const columns: Readonly<Record<'key' | 'from' | 'to' | 'up' | 'down' | 'connect'
     title: 'Routing key',
     value: ({ key }) => key,
     cell: ({ key, id }) => (
-      <a class="row-link" href={href(['services', key])} title={`connection ${id}`}>
+      <a class="row-link" href={href(['connections', id])} title={`connection ${id}`}>
         {key}
       </a>
     ),

@@ -26,7 +26,7 @@ onmessage = ({ data }: MessageEvent<LayoutRequest>): void => {
       'link',
       forceLink<Node, { source: string; target: string }>(links)
         .id(({ id }) => id)
-        .distance(70),
+        .distance(120),
     )
     .force('charge', forceManyBody().strength(-260))
     .force('collide', forceCollide(26))

@@ -5,6 +5,8 @@ import { Choices } from './filters.tsx';
 import { Graph } from './graph.tsx';
 import { Empty, Panel, Since, State } from './parts.tsx';
 import { href, route } from './route.ts';
+import { linkTones, trafficOf } from './link.tsx';
+import { chosenKey, KeyChoice, KeyPaths } from './paths.tsx';
 import { links, sites } from './store.ts';
 import { Table, type Column } from './table.tsx';
 
@@ -18,15 +20,21 @@ export function Network(): JSX.Element {
   const isGraph = query.get('view') === 'graph';
   return (
     <>
-      <Choices
-        label="View of the network"
-        parameter="view"
-        choices={[
-          ['', 'Tables'],
-          ['graph', 'Graph'],
-        ]}
+      <div class="bar">
+        <Choices
+          label="View of the network"
+          parameter="view"
+          choices={[
+            ['', 'Tables'],
+            ['graph', 'Graph'],
+          ]}
+        />
+        <KeyChoice />
+      </div>
+      <KeyPaths
+        name={chosenKey()}
+        draw={(paths) => (isGraph ? <Graph sites={siteRows} links={[...links.value.values()]} paths={paths} /> : null)}
       />
-      {isGraph && <Graph sites={siteRows} links={[...links.value.values()]} />}
       {!isGraph && (
         <>
           <Panel
@@ -102,7 +110,6 @@ const MOST_REASONS = 5;
 
 const has = (texts: readonly string[], text: string): boolean => text === '' || texts.some((each) => each.toLowerCase().includes(text));
 
-const STATES = { up: 'good', silent: 'wait', down: 'bad' } as const;
 const ORDER = { down: '0', silent: '1', up: '2' } as const;
 
 export const linkColumns: readonly Column<LinkView>[] = [
@@ -110,22 +117,22 @@ export const linkColumns: readonly Column<LinkView>[] = [
     name: 'name',
     title: 'Link',
     value: ({ direction, name, fromName, toName }) => (direction === 'between' ? `${fromName} – ${toName}` : name),
-    cell: ({ direction, name, fromName, toName }) =>
+    cell: ({ id, direction, name, fromName, toName }) =>
       direction === 'outgoing' ? (
         <a class="row-link" href={href(['objects', 'Link', name])}>
           {name}
         </a>
-      ) : direction === 'between' ? (
-        `${fromName} – ${toName}`
       ) : (
-        name
+        <a class="row-link" href={href(['network', 'link', id])}>
+          {direction === 'between' ? `${fromName} – ${toName}` : name}
+        </a>
       ),
   },
   {
     name: 'state',
     title: 'State',
     value: ({ state }) => `${ORDER[state]} ${state}`,
-    cell: ({ state }) => <State tone={STATES[state]}>{state}</State>,
+    cell: ({ state }) => <State tone={linkTones[state]}>{state}</State>,
   },
   { name: 'to', title: 'To site', needs: 'medium', value: ({ toName }) => toName || '–' },
   { name: 'cost', title: 'Cost', isNumber: true, value: ({ cost }) => cost, cell: ({ cost }) => count(cost) },
@@ -137,6 +144,7 @@ export const linkColumns: readonly Column<LinkView>[] = [
     value: ({ roundTripMs }) => roundTripMs,
     cell: ({ roundTripMs }) => milliseconds(roundTripMs),
   },
+  { name: 'traffic', title: 'Traffic', isNumber: true, needs: 'medium', value: trafficOf, cell: (link) => byteRate(trafficOf(link)) },
   {
     name: 'streams',
     title: 'Streams',

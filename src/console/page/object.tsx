@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { ConditionView, ResourceView } from '../contract.ts';
 import { messageColumn } from './columns.tsx';
 import { ExplanationPanel } from './explanation.tsx';
+import { FiguresOfLink } from './link.tsx';
 import { Empty, Failure, Panel, Prose, Since, State, toneOf, useApi } from './parts.tsx';
 import { Table, type Column } from './table.tsx';
 
@@ -34,6 +35,7 @@ export function ObjectPage({ kind, name }: { readonly kind: string; readonly nam
           ))}
         </dl>
       )}
+      {kind === 'Link' && <FiguresOfLink name={name} />}
       <ExplanationPanel kind={kind} name={name} />
       <Panel title="Conditions">
         <Table

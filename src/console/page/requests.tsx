@@ -7,6 +7,8 @@ import { href, route } from './route.ts';
 import { RouterList } from './router-list.tsx';
 import type { Column } from './table.tsx';
 
+const NO_REQUEST = 'No request yet. Routers see those of HTTP clients of Listeners.';
+
 export function Requests(): JSX.Element {
   const { query } = route.value;
   const chosen = ['key', 'connection'].flatMap((name): readonly (readonly [string, string])[] => {
@@ -30,9 +32,25 @@ export function Requests(): JSX.Element {
         idOf={rowId}
         isShown={matches}
         sort="-at"
-        empty="No request yet. Routers see those of HTTP clients of Listeners."
+        empty={NO_REQUEST}
       />
     </Panel>
+  );
+}
+
+/** The requests of one connection. */
+export function RequestList({ connection }: { readonly connection: string }): JSX.Element {
+  return (
+    <RouterList
+      path={`requests?${new URLSearchParams({ connection }).toString()}`}
+      caption={`Requests of connection ${connection}`}
+      columns={ofConnection}
+      idOf={rowId}
+      isShown={() => true}
+      sort="-at"
+      empty={NO_REQUEST}
+      isPart
+    />
   );
 }
 
@@ -76,9 +94,12 @@ const columns: readonly Column<RequestView>[] = [
     needs: 'wide',
     value: ({ connection }) => connection,
     cell: ({ connection }) => (
-      <a href={href(['requests'], { connection })}>
+      <a href={href(['connections', connection])}>
         <code class="id">{connection}</code>
       </a>
     ),
   },
 ];
+
+/** Columns that differ between the requests of one connection. */
+const ofConnection = columns.filter(({ name }) => name !== 'key' && name !== 'connection');

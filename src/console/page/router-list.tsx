@@ -15,6 +15,8 @@ export interface RouterListProps<T> extends Pick<TableProps<T>, 'caption' | 'col
   readonly isShown: (item: T, text: string) => boolean;
   /** Text if there are no items. */
   readonly empty: string;
+  /** Whether the path selects some items. The routers' totals count all. */
+  readonly isPart?: boolean;
 }
 
 /** Milliseconds between two reads of the first page. */
@@ -31,7 +33,7 @@ interface PagesProps<T> extends RouterListProps<T> {
   readonly list: ListView<T>;
 }
 
-function Pages<T>({ path, list, caption, columns, idOf, isShown, sort, empty }: PagesProps<T>): JSX.Element {
+function Pages<T>({ path, list, caption, columns, idOf, isShown, sort, empty, isPart = false }: PagesProps<T>): JSX.Element {
   const [older, setOlder] = useState<Pick<ListView<T>, 'items' | 'next'>>();
   const text = (route.value.query.get('q') ?? '').toLowerCase();
   const next = older === undefined ? list.next : older.next;
@@ -57,17 +59,19 @@ function Pages<T>({ path, list, caption, columns, idOf, isShown, sort, empty }: 
         rows={rows}
         idOf={idOf}
         sort={sort}
-        empty={<Empty title={list.total === 0 ? empty : 'Nothing matches the filter.'} />}
+        empty={<Empty title={isPart || list.total === 0 ? empty : 'Nothing matches the filter.'} />}
       />
-      <p class="foot">
-        {count(list.total)} in all.{' '}
-        {next !== null && (
-          // A failure leaves the rows as they are, and the button.
-          <button type="button" class="plain" onClick={() => void more().catch(() => undefined)}>
-            Load more
-          </button>
-        )}
-      </p>
+      {(!isPart || next !== null) && (
+        <p class="foot">
+          {!isPart && `${count(list.total)} in all. `}
+          {next !== null && (
+            // A failure leaves the rows as they are, and the button.
+            <button type="button" class="plain" onClick={() => void more().catch(() => undefined)}>
+              Load more
+            </button>
+          )}
+        </p>
+      )}
     </>
   );
 }

@@ -70,7 +70,8 @@ export function Service({ name }: { readonly name: string }): JSX.Element {
       </Panel>
       <p class="more">
         <a href={href(['connections'], { key: name })}>Connections of {name}</a>{' '}
-        <a href={href(['requests'], { key: name })}>Requests of {name}</a>
+        <a href={href(['requests'], { key: name })}>Requests of {name}</a>{' '}
+        <a href={href(['network'], { view: 'graph', key: name })}>Paths of {name} in the network</a>
       </p>
       <Panel title="Traffic at this site" aside={<Ranges />}>
         <div class="charts">

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listConnections } from '../../../src/console/connections.ts';
+import { findConnections, listConnections } from '../../../src/console/connections.ts';
 import { memorySources, memoryState } from './memory-sources.ts';
 
 const first = {
@@ -53,4 +53,27 @@ test('a cursor asks only the routers that have more, and a router without an ans
   const { partial } = await listConnections(sources, new URLSearchParams({ state: 'failed', key: 'web', cursor: 'one=7' }));
   assert.deepEqual(asked, ['one /v1/connections?limit=200&state=failed&key=web&cursor=7']);
   assert.deepEqual(partial, [{ router: 'one', why: 'gone' }]);
+});
+
+test('a connection is found by its ID in any state, and others with its ID are counted', async () => {
+  const asked: string[] = [];
+  const other = { ...first, key: 'other', halves: ['transit'] };
+  const sources = {
+    ...memorySources(memoryState()),
+    routers: () => Promise.resolve(['one', 'two']),
+    ask: (router: string, path: string) => {
+      asked.push(path);
+      const items = !path.includes('state=ended') ? [] : router === 'one' ? [last, other] : [{ ...first, end: 'orderly' }, newer];
+      return Promise.resolve({ items, total: 9, next: null });
+    },
+  };
+  const found = await findConnections(sources, 'a');
+  assert.deepEqual(
+    found.map(({ id, key, state, client, server, end }) => [id, key, state, client, server, end]),
+    [
+      ['a', 'web', 'ended', '127.0.0.1', '127.0.0.1:80', 'orderly'],
+      ['a', 'other', 'ended', '127.0.0.1', undefined, undefined],
+    ],
+  );
+  assert.ok(asked.every((path) => path.includes('id=a')));
 });

@@ -45,6 +45,37 @@ test('bytes of a link change on a page with the other figures, not with each rea
   assert.equal(sent(), 11);
 });
 
+test('bytes a second of a link come from the oldest sample of the last minute that has it', async () => {
+  const state = memoryState();
+  const watcher = memoryWatcher(state);
+  const rates: unknown[] = [];
+  const upAgain = since + 30_000;
+  for (const [began, sent, received] of [
+    [since, 1_000, 0],
+    [since, 6_000, 50],
+    [since, 6_000, 100],
+    // The link ended and is up again, so its counts begin at zero.
+    [upAgain, 500, 0],
+    [upAgain, 1_500, 20],
+  ] as const) {
+    state.links = { items: [{ ...hub, figures: { ...figures, since: began, bytes: { sent, received } } }], incoming: [] };
+    await watcher.read();
+    rates.push(linkViews(watcher.facts, watcher.figures)[0]?.rates);
+    state.now += 5_000;
+  }
+  assert.deepEqual(rates, [undefined, { sent: 1_000, received: 10 }, { sent: 500, received: 10 }, undefined, { sent: 200, received: 4 }]);
+});
+
+test('a link whose router counts no bytes has no rates', async () => {
+  const state = memoryState();
+  state.links = { items: [{ ...hub, figures: { since } }], incoming: [] };
+  const watcher = memoryWatcher(state);
+  await watcher.read();
+  state.now += 5_000;
+  await watcher.read();
+  assert.equal(linkViews(watcher.facts, watcher.figures)[0]?.rates, undefined);
+});
+
 test('any answer of a router gives links that can be shown', async () => {
   const number = fc.oneof(fc.double(), fc.integer(), anyText());
   const problem = fc.oneof(fc.anything(), fc.record({ message: anyText(), at: number }));

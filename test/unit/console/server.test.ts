@@ -212,6 +212,19 @@ suite('the console server', () => {
     assert.deepEqual(body['candidates'], [{ site: 'east-id', name: 'east', connectors: 2, cost: 3, path: ['west', 'hub', 'east'] }]);
   });
 
+  test('gives the paths of a key from each listener to its nearest connector', async () => {
+    await using console = await open();
+    const { body } = await console.ask('/api/v1/keys/web', { headers: await console.signIn() });
+    const [west, hub, east] = ['west', 'hub', 'east'].map((name) => ({ id: `${name}-id`, name }));
+    assert.deepEqual(body['paths'], [{ from: west, to: east, cost: 3, path: [west, hub, east] }]);
+  });
+
+  test('answers 404 for a connection that no router has', async () => {
+    await using console = await open();
+    const { status, body } = await console.ask('/api/v1/connections/none', { headers: await console.signIn() });
+    assert.deepEqual([status, body['message']], [404, 'no router of this site has a connection with this ID']);
+  });
+
   test('filters, sorts and pages routing keys', async () => {
     await using console = await open();
     const headers = await console.signIn();
