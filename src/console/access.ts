@@ -1,15 +1,24 @@
 /** Who may use the console: one-time tokens, what they are exchanged for, and the names by which it may be addressed */
 import { createHash, randomBytes } from 'node:crypto';
 import { limitTable } from '../limits/table.ts';
-import type { Permissions } from './permissions.ts';
+import { allPermissions, type Admission } from './permissions.ts';
+
+/** What access to the console depends on. */
+export interface AccessRequest {
+  readonly authorization: string | undefined;
+  /** Address of the client. */
+  readonly address: string;
+  /** Milliseconds. */
+  readonly now: number;
+}
 
 /** Access for several users, instead of one-time links. */
 export interface UserAccess {
   /**
-   * @returns what the user may see; undefined if the credentials are not valid; `busy` if too many unknown ones came
+   * @returns undefined if the credentials are not valid; `busy` if too many unknown ones came
    * @throws Error if the API server does not answer
    */
-  admit(authorization: string | undefined, now: number): Promise<Permissions | 'busy' | undefined>;
+  admit(request: AccessRequest): Promise<Admission | 'busy' | undefined>;
   /** Value of `www-authenticate`, by which the page knows how to sign in. */
   readonly challenge: string;
   /** Cause and remedy of a request that is not admitted. */
@@ -48,19 +57,19 @@ export class PageAccess {
     return bearer;
   }
 
-  /** Whether the request has a valid bearer, whose idle time begins again. */
-  admit(authorization: string | undefined, now: number): boolean {
+  /** A valid bearer's idle time begins again. @returns undefined if the bearer is not valid */
+  admit({ authorization, now }: AccessRequest): Admission | undefined {
     const [, bearer] = /^Bearer ([\w-]{1,128})$/i.exec(authorization ?? '') ?? [];
-    if (bearer === undefined) return false;
+    if (bearer === undefined) return undefined;
     const hash = hashOf(bearer);
     const used = this.#bearers.get(hash);
-    if (used === undefined) return false;
+    if (used === undefined) return undefined;
     if (now - used > IDLE) {
       this.#bearers.delete(hash);
-      return false;
+      return undefined;
     }
     this.#use(hash, now);
-    return true;
+    return { user: hash, permissions: allPermissions };
   }
 
   #use(hash: string, now: number): void {

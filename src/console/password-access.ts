@@ -1,10 +1,10 @@
 /** Access by user and password (RFC 7617). All users see what the console reads. */
 import { createHash } from 'node:crypto';
-import { RateLimiter } from '../limits/rate-limiter.ts';
 import { limitTable } from '../limits/table.ts';
-import type { UserAccess } from './access.ts';
+import type { AccessRequest, UserAccess } from './access.ts';
+import { AttemptLimiter } from './attempt-limiter.ts';
 import type { PasswordFile } from './password-file.ts';
-import { allPermissions, type Permissions } from './permissions.ts';
+import { allPermissions, type Admission } from './permissions.ts';
 
 export class PasswordAccess implements UserAccess {
   readonly challenge = 'Basic realm="Earshot", charset="UTF-8"';
@@ -15,9 +15,9 @@ export class PasswordAccess implements UserAccess {
   /** A browser sends the password only to the address at which its user entered it, so a page of another name never has it. */
   readonly acceptsAnyHost = true;
   #file: PasswordFile;
-  /** Hashes of valid credentials: requests with invalid ones cannot sign out their users. */
-  readonly #admitted = new Set<string>();
-  readonly #attempts = new RateLimiter(limitTable.consoleReviews.value);
+  /** Users by the hash of their credentials: clients with invalid ones cannot sign them out. Undefined until the file is asked again. */
+  readonly #admitted = new Map<string, string | undefined>();
+  readonly #attempts = new AttemptLimiter();
 
   constructor(file: PasswordFile) {
     this.#file = file;
@@ -27,19 +27,31 @@ export class PasswordAccess implements UserAccess {
   replaceFile(file: PasswordFile): void {
     if (file.text === this.#file.text) return;
     this.#file = file;
-    this.#admitted.clear();
+    for (const hash of this.#admitted.keys()) this.#admitted.set(hash, undefined);
   }
 
-  async admit(authorization: string | undefined, now: number): Promise<Permissions | 'busy' | undefined> {
+  async admit({ authorization, address, now }: AccessRequest): Promise<Admission | 'busy' | undefined> {
     const [, encoded] = /^Basic ([A-Za-z0-9+/]{1,2048}={0,2})$/i.exec(authorization ?? '') ?? [];
     if (encoded === undefined) return undefined;
     const hash = createHash('sha256').update(encoded).digest('hex');
-    if (this.#admitted.has(hash)) return allPermissions;
-    if (!this.#attempts.take(now)) return 'busy';
-    const credentials = Buffer.from(encoded, 'base64').toString();
+    const isKnown = this.#admitted.has(hash);
+    const user = this.#admitted.get(hash);
+    if (user !== undefined) return { user, permissions: allPermissions };
+    if (!isKnown && !this.#attempts.take(address, now)) return 'busy';
+    const found = this.#userOf(Buffer.from(encoded, 'base64').toString());
+    if (found === undefined) {
+      this.#admitted.delete(hash);
+      return undefined;
+    }
+    if (isKnown || this.#admitted.size < limitTable.consoleTokens.value) this.#admitted.set(hash, found);
+    return { user: found, permissions: allPermissions };
+  }
+
+  /** @returns undefined if the credentials are not valid */
+  #userOf(credentials: string): string | undefined {
     const colon = credentials.indexOf(':');
-    if (colon < 0 || this.#file.users.get(credentials.slice(0, colon))?.(credentials.slice(colon + 1)) !== true) return undefined;
-    if (this.#admitted.size < limitTable.consoleTokens.value) this.#admitted.add(hash);
-    return allPermissions;
+    if (colon < 0) return undefined;
+    const user = credentials.slice(0, colon);
+    return this.#file.users.get(user)?.(credentials.slice(colon + 1)) === true ? user : undefined;
   }
 }

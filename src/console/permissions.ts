@@ -12,6 +12,13 @@ export interface Permissions {
   readonly probe: boolean;
 }
 
+/** A user whose request is admitted. */
+export interface Admission {
+  /** Name of the user in the cluster; on a machine, the hash of its page's bearer token. */
+  readonly user: string;
+  readonly permissions: Permissions;
+}
+
 /** Permissions of the user whose processes or rights the console itself has. */
 export const allPermissions: Permissions = { kinds: 'all', connections: true, probe: true };
 

@@ -1,9 +1,9 @@
 /** Access for users of a cluster: their tokens and rights are reviewed by the API server, and the answers cached for a short time. */
 import { createHash } from 'node:crypto';
-import { RateLimiter } from '../limits/rate-limiter.ts';
 import { limitTable } from '../limits/table.ts';
-import type { UserAccess } from './access.ts';
-import type { Permissions } from './permissions.ts';
+import type { AccessRequest, UserAccess } from './access.ts';
+import { AttemptLimiter } from './attempt-limiter.ts';
+import type { Admission, Permissions } from './permissions.ts';
 
 /** A user as the API server knows it. */
 export interface ReviewedUser {
@@ -20,18 +20,14 @@ export interface Reviewer {
   permissionsOf(user: ReviewedUser): Promise<Permissions>;
 }
 
-/** Milliseconds for which the user of a token is cached, and its permissions. */
-const USER_KEPT = 60_000;
-const PERMISSIONS_KEPT = 30_000;
-
-interface Reviewed<T> {
-  readonly at: number;
-  readonly value: Promise<T>;
-}
+/** Milliseconds for which an answer is cached. A stream, which is checked in between, ends within a minute (ADR 40). */
+const KEPT = 30_000;
 
 interface Entry {
-  readonly user: Reviewed<ReviewedUser | undefined>;
-  readonly permissions?: Reviewed<Permissions>;
+  readonly at: number;
+  readonly answer: Promise<Admission | undefined>;
+  /** Whether the last answer was that the token is valid. */
+  wasValid: boolean;
 }
 
 /** Tokens are kept as hashes. Those used least recently are forgotten. */
@@ -44,43 +40,38 @@ export class ReviewedAccess implements UserAccess {
   readonly acceptsAnyHost = false;
   readonly #reviewer: Reviewer;
   readonly #entries = new Map<string, Entry>();
-  readonly #reviews = new RateLimiter(limitTable.consoleReviews.value);
+  readonly #attempts = new AttemptLimiter();
 
   constructor(reviewer: Reviewer) {
     this.#reviewer = reviewer;
   }
 
-  async admit(authorization: string | undefined, now: number): Promise<Permissions | 'busy' | undefined> {
+  async admit({ authorization, address, now }: AccessRequest): Promise<Admission | 'busy' | undefined> {
     const [, token] = /^Bearer ([\w.~+/=-]{1,16384})$/i.exec(authorization ?? '') ?? [];
     if (token === undefined) return undefined;
     const hash = createHash('sha256').update(token).digest('hex');
-    const known = this.#entries.get(hash);
-    const isKnown = known !== undefined && now - known.user.at < USER_KEPT;
-    // Only a valid token has permissions. Clients that invent tokens must not sign out its user.
-    if (!isKnown && known?.permissions === undefined && !this.#reviews.take(now)) return 'busy';
-    const entry: Entry = isKnown ? known : { user: { at: now, value: this.#reviewer.authenticate(token) } };
+    let entry = this.#entries.get(hash);
+    if (entry === undefined || now - entry.at >= KEPT) {
+      const wasValid = entry?.wasValid === true;
+      // Clients that invent tokens must not sign out the user of a valid one.
+      if (!wasValid && !this.#attempts.take(address, now)) return 'busy';
+      entry = { at: now, answer: this.#review(token), wasValid };
+    }
     this.#keep(hash, entry);
-    const user = await this.#orForget(hash, entry.user.value);
-    return user === undefined ? undefined : this.#permissionsOf(hash, user, now);
-  }
-
-  #permissionsOf(hash: string, user: ReviewedUser, now: number): Promise<Permissions> {
-    const entry = this.#entries.get(hash);
-    const known = entry?.permissions;
-    if (known !== undefined && now - known.at < PERMISSIONS_KEPT) return known.value;
-    const value = this.#reviewer.permissionsOf(user);
-    if (entry !== undefined) this.#keep(hash, { ...entry, permissions: { at: now, value } });
-    return this.#orForget(hash, value);
-  }
-
-  /** An answer that failed to come is asked for again. */
-  async #orForget<T>(hash: string, answer: Promise<T>): Promise<T> {
     try {
-      return await answer;
+      const admission = await entry.answer;
+      entry.wasValid = admission !== undefined;
+      return admission;
     } catch (error) {
+      // An answer that failed to come is asked for again.
       this.#entries.delete(hash);
       throw error;
     }
+  }
+
+  async #review(token: string): Promise<Admission | undefined> {
+    const user = await this.#reviewer.authenticate(token);
+    return user === undefined ? undefined : { user: user.username, permissions: await this.#reviewer.permissionsOf(user) };
   }
 
   #keep(hash: string, entry: Entry): void {

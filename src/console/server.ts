@@ -13,7 +13,7 @@ import { printable } from '../text/printable.ts';
 import { PageAccess, ConsoleAddresses, type UserAccess } from './access.ts';
 import { answerApi, failure, notPermitted, probe, type Answer } from './api.ts';
 import type { PageAsset } from './assets.ts';
-import { allPermissions, isPermitted, mayGet, type Permissions } from './permissions.ts';
+import { isPermitted, mayGet, type Admission } from './permissions.ts';
 import { LOOPBACK, listenForConsole, type ConsoleTls } from './listen.ts';
 import { StreamSet } from './stream.ts';
 import type { ConsoleSources } from './sources.ts';
@@ -52,8 +52,8 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 };
 
-/** Milliseconds between two checks of what the user of an open stream may see. */
-const CHECK_EVERY = 30_000;
+/** Milliseconds between two checks of what the user of an open stream may see. A check may get an answer that was cached just before. */
+const CHECK_EVERY = 20_000;
 
 /** @throws Error if the port cannot be opened, or if certificate and key do not fit */
 export async function serveConsole({
@@ -67,10 +67,8 @@ export async function serveConsole({
 }: ConsoleServerOptions): Promise<ConsoleServer> {
   const access = new PageAccess();
   const files = new Map(assets.map((asset) => [asset.path, { ...asset, plain: gunzipSync(asset.gzip) }]));
-  const admit = async (authorization: string | undefined): Promise<Permissions | 'busy' | undefined> => {
-    if (users !== undefined) return users.admit(authorization, sources.now());
-    return access.admit(authorization, sources.now()) ? allPermissions : undefined;
-  };
+  const admit = async ({ headers: { authorization }, socket }: IncomingMessage): Promise<Admission | 'busy' | undefined> =>
+    (users ?? access).admit({ authorization, address: socket.remoteAddress ?? '', now: sources.now() });
   const streams = new StreamSet(watcher);
   const probes = new RateLimiter(limitTable.consoleProbes.value);
   /** Number of requests of a connection that are not answered yet. The answers of further ones would wait in memory. */
@@ -111,17 +109,18 @@ export async function serveConsole({
   };
   const serveApi = async (request: IncomingMessage, response: ServerResponse, path: string, query: string): Promise<void> => {
     const { method = '', headers } = request;
-    let permissions: Permissions | 'busy' | undefined;
+    let admission: Admission | 'busy' | undefined;
     try {
-      permissions = await admit(headers.authorization);
+      admission = await admit(request);
     } catch (error) {
       return refuse(response, 503, 'no-review', `the API server did not answer whose token it is: ${printable(messageOf(error), 300)}`);
     }
     // The client left during the review. Nothing would close a stream for it.
     if (response.destroyed) return;
-    if (permissions === 'busy') return refuse(response, 429, 'too-many-reviews', 'too many unknown tokens or passwords were sent');
+    if (admission === 'busy') return refuse(response, 429, 'too-many-reviews', 'too many unknown tokens or passwords were sent');
     if (users !== undefined) response.setHeader('www-authenticate', users.challenge);
-    if (permissions === undefined) return challenge(response, users);
+    if (admission === undefined) return challenge(response, users);
+    const { permissions } = admission;
     // Any pod of the cluster has a valid token. Only users with a right have connections that others cannot evict.
     if (mayGet(permissions, 'Site')) opened.admitted(request.socket);
     const use = { sources, watcher, permissions };
@@ -135,8 +134,8 @@ export async function serveConsole({
     const parameters = new URLSearchParams(query);
     if (path !== '/api/v1/stream') return answer(response, await answerApi(use, path, parameters));
     if (!isPermitted(permissions, ['stream'])) return answer(response, notPermitted(sources));
-    streams.open({ parameters, lastId: textOf(headers['last-event-id']), permissions }, response);
-    if (users !== undefined) endWithPermissions(response, permissions, () => admit(headers.authorization));
+    streams.open({ parameters, lastId: textOf(headers['last-event-id']), admission }, response);
+    if (users !== undefined) endWithAdmission(response, admission, () => admit(request));
   };
   const opened = await listenForConsole(serve, port, tls);
   names = addresses(opened.port);
@@ -180,7 +179,7 @@ function challenge(response: ServerResponse, users: UserAccess | undefined): voi
 }
 
 /** Ends a stream once its user may see something else; the page then opens another one. */
-function endWithPermissions(response: ServerResponse, before: Permissions, admit: () => Promise<Permissions | 'busy' | undefined>): void {
+function endWithAdmission(response: ServerResponse, before: Admission, admit: () => Promise<Admission | 'busy' | undefined>): void {
   const check = async (): Promise<void> => {
     const now = await admit();
     if (now === undefined || (now !== 'busy' && !isDeepStrictEqual(now, before))) response.destroy();

@@ -1,15 +1,17 @@
 /** Streams of changes to pages, as server-sent events. */
 import type { ServerResponse } from 'node:http';
+import { AdmissionSlots } from '../limits/admission-slots.ts';
 import { limitTable } from '../limits/table.ts';
 import { bounded } from '../telemetry/boundary.ts';
 import type { ChangeEvent } from './change-log.ts';
 import { topics, type Changes, type Topic } from './contract.ts';
 import { failure } from './api.ts';
-import { visibleChanges, type Permissions } from './permissions.ts';
+import { visibleChanges, type Admission, type Permissions } from './permissions.ts';
 import type { Watcher } from './watcher.ts';
 
 /** Milliseconds between two comments, which show that the connection lives. */
 const COMMENT_EVERY = 15_000;
+const MOST = limitTable.consoleStreams.value;
 /** Characters. More than a page may be behind could never be sent: the page would be cut, and would ask for the same again. */
 const MOST_AT_ONCE = limitTable.consoleBehind.value / 2;
 
@@ -18,7 +20,7 @@ export interface StreamRequest {
   readonly parameters: URLSearchParams;
   /** ID of the last event that the page has received. */
   readonly lastId: string | undefined;
-  readonly permissions: Permissions;
+  readonly admission: Admission;
 }
 
 interface Stream {
@@ -32,6 +34,8 @@ interface Stream {
 export class StreamSet {
   readonly #watcher: Watcher;
   readonly #open = new Set<Stream>();
+  /** Those of a user form a group. */
+  readonly #slots = new AdmissionSlots<Stream>({ most: MOST, mostOfGroup: MOST });
   readonly #subscription: Disposable;
   readonly #timer: NodeJS.Timeout;
 
@@ -44,9 +48,10 @@ export class StreamSet {
     this.#timer = setInterval(bounded('stream/console-comment', comment), COMMENT_EVERY).unref();
   }
 
-  open({ parameters, lastId, permissions }: StreamRequest, response: ServerResponse): void {
-    if (this.#open.size >= limitTable.consoleStreams.value) {
-      const { status, body } = failure(503, 'too-many-streams', `${limitTable.consoleStreams.value} pages are open already`);
+  open({ parameters, lastId, admission: { user, permissions } }: StreamRequest, response: ServerResponse): void {
+    // The page of an evicted stream connects again, and must not evict another one.
+    if (!this.#slots.hasFairSlot(user)) {
+      const { status, body } = failure(503, 'too-many-streams', `${MOST} pages are open already`);
       response.writeHead(status, { 'content-type': 'application/json' }).end(`${JSON.stringify(body)}\n`);
       return;
     }
@@ -58,10 +63,14 @@ export class StreamSet {
       topics: new Set(topics.filter((topic) => named.includes(topic))),
       keys: keys.length === 0 ? undefined : new Set(keys),
     };
-    const leave = (): void => void this.#open.delete(stream);
+    const leave = (): void => {
+      this.#open.delete(stream);
+      this.#slots.leave(stream);
+    };
     response.on('close', bounded('stream/console-closed', leave, leave));
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
     this.#open.add(stream);
+    this.#slots.enter(stream, user)?.response.destroy();
     const missed = lastId === undefined ? undefined : this.#watcher.log.after(lastId);
     this.#send(stream, missed?.map((event) => this.#textOf(stream, event)).join(''));
   }

@@ -37,6 +37,13 @@ export class AdmissionSlots<T> {
     return this.#groupOf.size;
   }
 
+  /** Whether a new member takes a free slot, or one of a group that keeps at least as many as the group of the new member then has. */
+  hasFairSlot(group: string): boolean {
+    if (!this.#isFull()) return true;
+    const own = this.#groups.get(group)?.members.size ?? 0;
+    return this.#groups.values().some(({ members }) => members.size > own + 1);
+  }
+
   /** @returns the member that is evicted for it */
   enter(member: T, group: string): T | undefined {
     const own = this.#groups.get(group);

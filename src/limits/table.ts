@@ -647,7 +647,13 @@ const logs = {
 
 const consoles = {
   consolePages: { name: 'open pages', unit: 'count', value: 64, of: 'a console', beyond: 'the least recently used is signed out' },
-  consoleStreams: { name: 'streams of changes', unit: 'count', value: 64, of: 'a console', beyond: 'refused with 503' },
+  consoleStreams: {
+    name: 'streams of changes',
+    unit: 'count',
+    value: 64,
+    of: 'a console',
+    beyond: 'the user with the most gives one up for a user with fewer; otherwise refused with 503',
+  },
   consoleBehind: {
     name: 'bytes that wait for a page',
     unit: 'bytes',
@@ -686,12 +692,20 @@ const consoles = {
     of: 'a console in a cluster',
     beyond: 'the least recently used is reviewed again',
   },
-  consoleReviews: {
+  consoleAttemptsOfAddress: {
     name: 'reviews of unknown tokens, and unknown passwords',
     unit: 'rate',
     value: { burst: 20, perSecond: 5 },
-    of: 'a console in a cluster',
+    of: 'one address at a console in a cluster',
     beyond: 'refused with 429',
+  },
+  consoleAttempts: { name: '', unit: 'rate', value: { burst: 200, perSecond: 20 }, of: 'all addresses', beyond: 'the same' },
+  consoleAttemptAddresses: {
+    name: 'addresses whose attempts are counted',
+    unit: 'count',
+    value: 1_024,
+    of: 'a console in a cluster',
+    beyond: 'the least recent one is forgotten',
   },
   consoleAnswer: { name: "bytes of a router's answer", unit: 'bytes', value: 33_554_432, of: 'a router in a cluster', beyond: 'not read' },
   consoleSites: { name: 'sites, and links of one site', unit: 'count', value: 10_000, of: 'a console', beyond: 'not shown' },

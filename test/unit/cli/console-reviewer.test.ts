@@ -50,8 +50,11 @@ test('a user of a console in a cluster sees the kinds that the API server permit
   await using cluster = await reviewingCluster();
   const opened = await openCluster({ kubeconfig: cluster.kubeconfig }, 2_000);
   await using open = await inClusterSources(opened, new AbortController().signal);
-  assert.deepEqual(await open.users?.admit('Bearer good', 0), { kinds: new Set(['Site']), connections: true, probe: false });
-  assert.equal(await open.users?.admit('Bearer bad', 0), undefined);
+  const admit = (token: string): Promise<unknown> | undefined =>
+    open.users?.admit({ authorization: `Bearer ${token}`, address: '192.0.2.1', now: 0 });
+  const permissions = { kinds: new Set(['Site']), connections: true, probe: false };
+  assert.deepEqual(await admit('good'), { user: 'me', permissions });
+  assert.equal(await admit('bad'), undefined);
 });
 
 test('a console in a cluster reads neither grants nor tokens, and does not miss them', async () => {

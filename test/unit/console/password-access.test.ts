@@ -105,10 +105,15 @@ suite('the console for users with passwords', () => {
     await using console = await open();
     const admitted = { authorization: basic('ann', 'pass:word') };
     assert.equal((await console.ask(OVERVIEW, admitted)).status, 200);
-    const { burst } = limitTable.consoleReviews.value;
-    const tried = await Promise.all(Array.from({ length: burst + 1 }, (_, at) => console.users.admit(basic('ann', `${at}`), Date.now())));
+    const { burst } = limitTable.consoleAttemptsOfAddress.value;
+    const attempt = (password: string, address: string): ReturnType<PasswordAccess['admit']> =>
+      console.users.admit({ authorization: basic('ann', password), address, now: Date.now() });
+    const tried = await Promise.all(Array.from({ length: burst + 1 }, (_, at) => attempt(`${at}`, '127.0.0.1')));
     assert.ok(tried.includes('busy'));
     assert.equal((await console.ask(OVERVIEW, admitted)).status, 200);
+    assert.equal(await attempt('another', '192.0.2.1'), undefined, 'another address may try');
+    console.users.replaceFile(parsePasswordFile('ann:{PLAIN}new'));
+    assert.equal(await attempt('pass:word', '127.0.0.1'), undefined, 'a stream of an old password ends nevertheless');
   });
 
   test('signs a user out whose password changed', async () => {

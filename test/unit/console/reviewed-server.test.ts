@@ -12,7 +12,7 @@ import { ReviewedAccess } from '../../../src/console/reviewed-access.ts';
 import { serveConsole, type ConsoleServer } from '../../../src/console/server.ts';
 import { limitTable } from '../../../src/limits/table.ts';
 import { freshCertificate } from '../support/certificate.ts';
-import { memorySources, memoryState, memoryWatcher } from './memory-sources.ts';
+import { memorySources, memoryState, memoryWatcher, type MemoryState } from './memory-sources.ts';
 
 /** Tokens of users with these rights. */
 const rights: ReadonlyMap<string, Permissions> = new Map([
@@ -30,10 +30,17 @@ interface Answer {
 const page = [{ path: 'index.html', type: 'text/html; charset=utf-8', gzip: gzipSync('<p>page</p>') }];
 
 async function open(
-  options: { readonly error?: Error; readonly review?: Promise<void>; readonly publicUrls?: readonly URL[] } = {},
+  options: {
+    readonly error?: Error;
+    readonly review?: Promise<void>;
+    readonly publicUrls?: readonly URL[];
+    /** Tokens that are not valid any more. */
+    readonly revoked?: ReadonlySet<string>;
+  } = {},
 ): Promise<
   AsyncDisposable & {
     readonly server: ConsoleServer;
+    readonly state: MemoryState;
     ask(path: string, token?: string, more?: { method?: string; host?: string }): Promise<Answer>;
   }
 > {
@@ -44,7 +51,7 @@ async function open(
     authenticate: async (token) => {
       await options.review;
       if (options.error !== undefined) throw options.error;
-      return rights.has(token) ? { username: token } : undefined;
+      return rights.has(token) && options.revoked?.has(token) !== true ? { username: token } : undefined;
     },
     permissionsOf: async ({ username }) => rights.get(username) ?? assert.fail('an unknown user'),
   });
@@ -52,6 +59,7 @@ async function open(
   const server = await serveConsole({ sources: memorySources(state), watcher, assets: page, port: 0, publicUrls, users });
   return {
     server,
+    state,
     async ask(path, token, { method = 'GET', host = 'localhost:1234' } = {}) {
       const headers = { host, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
       const asked = request({ host: '127.0.0.1', port: server.port, path: `/api/v1/${path}`, method, headers, agent: false });
@@ -148,6 +156,27 @@ suite('the console for users of a cluster', () => {
       asked.destroy();
     }
     assert.equal(status, 200);
+  });
+
+  test('ends a stream within a minute after its token was revoked', async (t) => {
+    const revoked = new Set<string>();
+    await using console = await open({ revoked });
+    assert.equal((await console.ask('overview', 'viewer')).status, 200);
+    revoked.add('viewer');
+    console.state.now += 29_000;
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const headers = { host: 'localhost', authorization: 'Bearer viewer' };
+    const asked = request({ host: '127.0.0.1', port: console.server.port, path: '/api/v1/stream', headers, agent: false }).end();
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    assert.equal(response.statusCode, 200);
+    response.on('error', () => {}).resume();
+    for (let second = 29; second < 60; second += 1) {
+      console.state.now += 1_000;
+      t.mock.timers.tick(1_000);
+      // The answer shows that the server has read what arrived before.
+      await console.ask('overview');
+    }
+    assert.ok(response.destroyed);
   });
 
   test('serves TLS with a certificate, and with a newer one after a change', async () => {

@@ -347,6 +347,7 @@ suite('a stream of changes', () => {
     const asked = request({ host: '127.0.0.1', port: opened.server.port, path, headers, agent: false });
     asked.end();
     const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    assert.equal(response.statusCode, 200);
     const parts = response.setEncoding('utf8')[Symbol.asyncIterator]();
     let rest = '';
     return {
@@ -411,6 +412,19 @@ suite('a stream of changes', () => {
     for (const each of [stream, late]) {
       assert.match(await each.next(), /"status":"Pending"/);
       each.end();
+    }
+  });
+
+  test('of another page ends one of the page that has all, until both have as many', async () => {
+    await using console = await open();
+    const [greedy, other] = [await console.signIn(), await console.signIn()];
+    await Promise.all(Array.from({ length: 64 }, () => read(console, greedy)));
+    const streams = await Promise.all(Array.from({ length: 32 }, () => read(console, other)));
+    for (const headers of [greedy, other]) assert.equal((await console.ask('/api/v1/stream', { headers })).status, 503);
+    await change(console, 'Error');
+    for (const stream of streams) {
+      while (!(await stream.next()).includes('"status":"Error"'));
+      stream.end();
     }
   });
 

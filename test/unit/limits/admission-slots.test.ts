@@ -24,6 +24,20 @@ describe('fair places', () => {
     assert.equal(places.enter('a4', 'a'), 'a2');
   });
 
+  it('have a fair slot for a group while one is free, or another group has at least two more members', () => {
+    const places = new AdmissionSlots<string>({ most: 4, mostOfGroup: 4 });
+    for (const member of ['a1', 'a2', 'a3']) places.enter(member, 'a');
+    assert.ok(places.hasFairSlot('a'));
+    places.enter('a4', 'a');
+    assert.deepEqual([places.hasFairSlot('a'), places.hasFairSlot('b')], [false, true]);
+    for (const member of ['b1', 'b2']) places.enter(member, 'b');
+    assert.deepEqual([places.hasFairSlot('a'), places.hasFairSlot('b'), places.hasFairSlot('c')], [false, false, true]);
+    places.enter('c1', 'c');
+    assert.equal(places.hasFairSlot('d'), true);
+    places.enter('d1', 'd');
+    assert.equal(places.hasFairSlot('e'), false);
+  });
+
   it('have room again for each that left, whether it had a place or not', () => {
     const places = new AdmissionSlots<string>({ most: 1, mostOfGroup: 1 });
     places.enter('a1', 'a');
