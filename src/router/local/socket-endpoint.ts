@@ -74,8 +74,10 @@ export class SocketEndpoint implements HalfEndpoint, Stalled {
     this.#side.onDrain();
   }
 
+  /** After its handshake, a TLS socket reports an invalid record and stays open. */
   failed(error: Error): void {
     this.#failure = error;
+    this.#socket.destroy();
   }
 
   closed(): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
-import { createServer as createTlsServer, connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { connect, createServer } from 'node:net';
+import { createServer as createTlsServer, connect as connectTls, createSecureContext, TLSSocket, type ConnectionOptions } from 'node:tls';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { ConnectorConfig, Problem, TlsBundle } from '../../../../src/router/contract.ts';
@@ -42,6 +42,29 @@ async function tlsListener(tls: TlsBundle, server: { readonly port: number }, li
   apply(tls);
   return { local, port, apply };
 }
+
+it('a server that sends an invalid record after its handshake ends its client', async (t) => {
+  const secureContext = createSecureContext(withoutCa);
+  const invalid = Buffer.concat([Buffer.from('1703030020', 'hex'), Buffer.alloc(0x20)]);
+  const server = createServer((raw) => {
+    t.after(() => raw.destroy());
+    raw.on('error', () => {});
+    const socket = new TLSSocket(raw, { isServer: true, secureContext });
+    socket.on('error', () => {}).once('data', () => raw.write(invalid));
+  });
+  const { local, routing } = oneSide(WEST_ROUTER);
+  await using _ = local;
+  const [port, to] = [await freePort(), await listen(server)];
+  t.after(() => server.close());
+  routing.byKey.set('key', [here(WEST_ROUTER)]);
+  const tls = { bundle: { name: 'key', ca: authority.ca }, verifyHostname: false };
+  local.apply([listener(port, 'key')], [connector(to, 'key', { tls })]);
+  await listening(local);
+  const client = dial(port);
+  t.after(() => client.socket.destroy());
+  client.socket.write('a');
+  await eventually('the client to be reset', () => client.error?.code === 'ECONNRESET', { timeoutMs: 10_000 });
+});
 
 it('a connector with TLS counts what that takes once a server has been reached', async (t) => {
   const server = createTlsServer({ ...bundle }, (socket) => void socket.on('error', () => {}).resume());
