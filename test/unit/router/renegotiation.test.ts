@@ -1,4 +1,5 @@
 /** Peers that request TLS renegotiation (before TLS 1.3) without end, which takes time and yields nothing. */
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
@@ -8,6 +9,7 @@ import { testAuthority } from './support/certificates.ts';
 import { askingClient, askingServer } from './support/renegotiation.ts';
 import { connector, echoServer, listener, siteConfig, start, until } from './support/site.ts';
 
+const [ALERT, APPLICATION_DATA] = [21, 23];
 const authority = await testAuthority();
 const { cert = '', key = '' } = await authority.issue();
 
@@ -25,7 +27,7 @@ test('a client of a Listener with TLS is ended at the first', async () => {
 async function served(server: { readonly port: number }): Promise<AsyncDisposable & { readonly client: Socket }> {
   const port = await freePort();
   const tls = { bundle: { name: 'key', ca: authority.ca }, verifyHostname: false };
-  const config = { ...siteConfig('west'), connectors: [{ ...connector('key', server.port), tls }] };
+  const config = { ...siteConfig('west'), connectors: [{ ...connector('key', server.port), tls, probe: 'none' as const }] };
   const west = await start({ ...config, listeners: [listener('key', port)] });
   await until(west, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
   const client = connect({ port, host: '127.0.0.1' });
@@ -43,9 +45,10 @@ async function served(server: { readonly port: number }): Promise<AsyncDisposabl
 test('a server behind a Connector with TLS that does so now and then is served', async () => {
   await using server = await askingServer(4, { cert, key });
   await using west = await served(server);
-  await eventually('it to be there', () => server.raws.size === 1);
+  await eventually('each request to be refused', () => server.answers.length === 4);
   west.client.write('a');
-  await eventually('the server to receive it', () => server.said === 'a');
+  await eventually('the server to receive it', () => server.answers.length === 5);
+  assert.deepEqual(server.answers, [ALERT, ALERT, ALERT, ALERT, APPLICATION_DATA]);
 });
 
 test('one that does so without end is ended', async () => {

@@ -35,32 +35,40 @@ export async function askingClient(port: number): Promise<AskingClient> {
   };
 }
 
-/** A server that asks each of its clients for another handshake so many times. */
-export async function askingServer(
-  times: number,
-  options: SecureContextOptions,
-): Promise<AsyncDisposable & { readonly port: number; readonly raws: ReadonlySet<Socket>; readonly said: string }> {
+export interface AskingServer extends AsyncDisposable {
+  readonly port: number;
+  /** Content types of the records that came after it had asked (RFC 5246 section 6.2.1). */
+  readonly answers: readonly number[];
+}
+
+/**
+ * A server that asks each of its clients for another handshake so many times. From then on it only reads: OpenSSL would end the connection
+ * of a client that refuses.
+ */
+export async function askingServer(times: number, options: SecureContextOptions): Promise<AskingServer> {
   const secureContext = createSecureContext({ ...OLD, ...options });
   const raws = new Set<Socket>();
-  let said = '';
+  const answers: number[] = [];
   const server = createServer((raw) => {
     raws.add(raw);
-    const { inner, keys } = below(raw, 'written');
+    const { inner, keys, release } = below(raw, 'written');
     const tls = new TLSSocket(inner, { isServer: true, secureContext });
     tls.on('error', () => {}).on('keylog', keys.onLine);
-    tls.on('data', (bytes) => (said += String(bytes)));
+    const ask = (): void => {
+      release();
+      const records = new RecordReader();
+      raw.on('data', (bytes: Buffer) => answers.push(...records.typesIn(bytes))).resume();
+      raw.write(messages(keys.found('server'), HELLO_REQUEST, times));
+    };
     // The end of the handshake leaves after this event.
-    tls.once('secure', () => setImmediate(() => raw.write(messages(keys.found('server'), HELLO_REQUEST, times))));
+    tls.once('secure', () => setImmediate(ask));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     // A TCP server that listens has an address.
     port: (server.address() as AddressInfo).port,
-    raws,
-    get said() {
-      return said;
-    },
+    answers,
     async [Symbol.asyncDispose]() {
       server.close();
       for (const raw of raws) raw.destroy();
@@ -69,13 +77,36 @@ export async function askingServer(
   };
 }
 
+/** Finds the records in a stream. */
+class RecordReader {
+  #rest = Buffer.alloc(0);
+
+  /** Content types of the records that end in these bytes. */
+  typesIn(bytes: Buffer): readonly number[] {
+    const types: number[] = [];
+    this.#rest = Buffer.concat([this.#rest, bytes]);
+    while (this.#rest.length >= 5 && this.#rest.length >= 5 + this.#rest.readUInt16BE(3)) {
+      types.push(this.#rest.readUInt8(0));
+      this.#rest = this.#rest.subarray(5 + this.#rest.readUInt16BE(3));
+    }
+    return types;
+  }
+}
+
 interface Keys {
   readonly onLine: (line: Buffer) => void;
   found(side: 'client' | 'server'): { readonly key: Buffer; readonly salt: Buffer };
 }
 
+interface Below {
+  readonly inner: Duplex;
+  readonly keys: Keys;
+  /** From then on, TLS receives nothing. */
+  readonly release: () => void;
+}
+
 /** What TLS is to be made on, and the keys that it then has. @param hello where that of the server comes by */
-function below(raw: Socket, hello: 'read' | 'written'): { readonly inner: Duplex; readonly keys: Keys } {
+function below(raw: Socket, hello: 'read' | 'written'): Below {
   const [inner, outer] = duplexPair();
   for (const each of [raw, inner, outer]) each.on('error', () => {});
   let first: Buffer | undefined;
@@ -96,7 +127,7 @@ function below(raw: Socket, hello: 'read' | 'written'): { readonly inner: Duplex
       ? { key: block.subarray(0, 16), salt: block.subarray(32, 36) }
       : { key: block.subarray(16, 32), salt: block.subarray(36, 40) };
   };
-  return { inner, keys: { onLine, found } };
+  return { inner, keys: { onLine, found }, release: () => void raw.unpipe(outer) };
 }
 
 /**
