@@ -1,8 +1,8 @@
 /**
- * A site that takes what it gets: `node greedy.ts HOST PORT DIRECTORY COUNT MILLISECONDS`, with COUNT certificates of its own in the directory
- * (`0.crt`, `0.key`, …) and `ca.crt`. It opens connections with all of them, and on each as many streams as possible: to `endless`, without
- * reading, to `stuck`, which reads nothing of what it sends, byte by byte or in bulk, and to an unknown key. Prints in one JSON
- * line how many it opened and how many were refused.
+ * A site that takes what it gets, until SIGTERM: `node greedy.ts HOST PORT DIRECTORY COUNT`, with COUNT certificates of its own in the
+ * directory (`0.crt`, `0.key`, …) and `ca.crt`. It opens connections with all of them, and on each as many streams as possible: to
+ * `endless`, without reading, to `stuck`, which reads nothing of what it sends, byte by byte or in bulk, and to an unknown key. Prints in
+ * one JSON line how many it opened and how many were refused.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -10,9 +10,8 @@ import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import { setTimeout } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 
-const [host = '', port = '0', directory = '', count = '0', milliseconds = '0'] = process.argv.slice(2);
+const [host = '', port = '0', directory = '', count = '0'] = process.argv.slice(2);
 const read = (name: string): string => readFileSync(`${directory}/${name}`, 'utf8');
-const until = performance.now() + Number(milliseconds);
 const said = { connections: 0, streams: 0, refused: 0 };
 
 const KEYS = ['endless', 'stuck', 'stuck', 'nobody'] as const;
@@ -47,14 +46,14 @@ async function stream(session: ClientHttp2Session, at: number): Promise<boolean>
 }
 
 async function fill(certificate: number): Promise<void> {
-  while (performance.now() < until) {
+  for (;;) {
     const session = await open(certificate).catch(() => undefined);
     if (session === undefined) {
       await setTimeout(PAUSE);
       continue;
     }
     said.connections += 1;
-    for (let at = certificate; performance.now() < until && !session.destroyed && !session.closed; at += AT_ONCE) {
+    for (let at = certificate; !session.destroyed && !session.closed; at += AT_ONCE) {
       const taken = await Promise.all(Array.from({ length: AT_ONCE }, (_, each) => stream(session, at + each).catch(() => false)));
       const streams = taken.filter(Boolean).length;
       said.streams += streams;
@@ -65,6 +64,8 @@ async function fill(certificate: number): Promise<void> {
   }
 }
 
+process.once('SIGTERM', () => {
+  console.log(JSON.stringify(said));
+  process.exit(0);
+});
 await Promise.all(Array.from({ length: Number(count) }, (_, certificate) => fill(certificate)));
-console.log(JSON.stringify(said));
-process.exit(0);
