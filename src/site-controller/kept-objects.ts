@@ -10,7 +10,7 @@ import {
   SECOND_ROUTER,
 } from '../api/skupper/cluster-names.ts';
 import { GROUP } from '../api/skupper/names.ts';
-import { networkObservers, OBSERVABILITY_GROUP } from '../api/skupper/network-observer.ts';
+import { networkObservers } from '../api/skupper/network-observer.ts';
 import { accessKinds, ofAccess } from './access/kinds.ts';
 import type { ConfigMap, KubeObject, ObjectMeta, Pod, Secret, Service, StringMap } from '../kube/objects.ts';
 import {
@@ -27,7 +27,7 @@ import {
   type Resource,
 } from '../kube/resource.ts';
 import { PASSWORD_KEY } from './observer/observer-names.ts';
-import { observerName } from './observer/observer-spec.ts';
+import { isOfObserver, observerName } from './observer/observer-spec.ts';
 import { withoutData } from './secret-data.ts';
 import { isBundleType } from './site/bundle-type.ts';
 import { TEMPLATE_KEYS } from './site/label-templates.ts';
@@ -80,14 +80,13 @@ export function withoutManagement<T extends KubeObject>(object: T): T {
   return { ...object, metadata: { ...metadata, annotations: others } };
 }
 
-/** Objects of routers, and those of consoles. */
+/** Objects of routers, and those of consoles. Other objects with the name of a console keep only their name: it is taken. */
 function named(...names: readonly string[]): (object: KubeObject) => KubeObject | undefined {
-  return (object) => (names.includes(object.metadata.name ?? '') || isOfObserver(object) ? withoutManagement(object) : undefined);
-}
-
-/** The garbage collector soon deletes objects whose owner does not exist. */
-function isOfObserver({ metadata: { name, ownerReferences = [] } }: KubeObject): boolean {
-  return ownerReferences.some((owner) => owner.apiVersion.startsWith(`${OBSERVABILITY_GROUP}/`) && name === observerName(owner.name));
+  return (object) => {
+    const { name = '' } = object.metadata;
+    if (names.includes(name) || isOfObserver(object)) return withoutManagement(object);
+    return observerName(name) === name ? { metadata: identityOf(object.metadata) } : undefined;
+  };
 }
 
 /**

@@ -34,8 +34,8 @@ export function bounded<T extends KubeObject>(
 ): { readonly kept: readonly T[]; readonly surplus: readonly T[] } {
   const most = mostOf(kind);
   if (objects.length <= most) return { kept: objects, surplus: [] };
-  const byAge = objects.toSorted((one, other) => (ageOf(one) < ageOf(other) ? -1 : 1));
-  const kept = new Set(byAge.slice(0, most));
+  const sorted = objects.toSorted(byAge);
+  const kept = new Set(sorted.slice(0, most));
   return { kept: objects.filter((object) => kept.has(object)), surplus: objects.filter((object) => !kept.has(object)) };
 }
 
@@ -47,6 +47,11 @@ export function surplusProblem({ kind }: Pick<Resource, 'kind'>, object: Pick<Ku
 
 function mostOf(kind: string): number {
   return MOST[kind] ?? MOST_OF_OTHERS;
+}
+
+/** The oldest first. */
+export function byAge(one: KubeObject, other: KubeObject): number {
+  return ageOf(one) < ageOf(other) ? -1 : 1;
 }
 
 /** Sort key by age, then by name for objects of the same second. */

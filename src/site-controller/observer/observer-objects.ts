@@ -9,16 +9,28 @@ import { keyOf } from '../../site/resources.ts';
 import { emptyDesiredState, mergeDesiredStates, type DesiredState } from '../desired-state.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import type { ControllerSettings } from '../settings.ts';
-import { gone, own } from '../site/own-objects.ts';
+import { byAge } from '../stored-resources.ts';
+import { gone, isOurs, own } from '../site/own-objects.ts';
 import { desiredCertificate } from '../trust/certificate-object.ts';
 import { OBSERVER_COMPONENT, PASSWORD_KEY } from './observer-names.ts';
-import { readObserverSpec, type ObserverSpec } from './observer-spec.ts';
+import { isOfObserver, readObserverSpec, type ObserverSpec } from './observer-spec.ts';
 import { listObservers, type ListedObserver } from './observers.ts';
 
 const CONSOLE_PORT = 8443;
 
+/** The oldest of several with one name gets the console. */
 export function observerObjects(view: NamespaceView): DesiredState {
-  return mergeDesiredStates(listObservers(view).kept.map((observer) => objectsOf(view, observer, readObserverSpec(observer))));
+  const first = new Map<string, ListedObserver>();
+  const all = listObservers(view)
+    .kept.toSorted(byAge)
+    .map((observer): DesiredState => {
+      const spec = readObserverSpec(observer);
+      const other = first.getOrInsert(spec.name, observer);
+      if (other === observer) return objectsOf(view, observer, spec);
+      const message = `${keyOf(other)} has the console ${spec.name}; rename one of the two.`;
+      return { ...emptyDesiredState, problems: [{ resource: keyOf(observer), severity: 'error', code: 'name-taken', message }] };
+    });
+  return mergeDesiredStates(all);
 }
 
 function objectsOf(view: NamespaceView, observer: ListedObserver, spec: ObserverSpec): DesiredState {
@@ -28,9 +40,10 @@ function objectsOf(view: NamespaceView, observer: ListedObserver, spec: Observer
   );
   if (refused.length > 0) return { ...emptyDesiredState, problems: refused };
   const metadata = { name: spec.name, labels: labelsOf(spec), ownerReferences: [ownerOf(observer)] };
-  const desired = <T extends KubeObject>(of: Parameters<typeof own<T>>[1], object: T): DesiredState => own(view, of, object, resource);
+  const desired = <T extends KubeObject>(of: Parameters<typeof own<T>>[1], object: T): DesiredState =>
+    own(view, of, object, resource, (there) => isOurs(there) && isOfObserver(there));
   const rbac = 'rbac.authorization.k8s.io';
-  return mergeDesiredStates([
+  const all = mergeDesiredStates([
     certificatesOf(view, observer, spec),
     desired(serviceAccounts, { apiVersion: 'v1', kind: 'ServiceAccount', metadata }),
     desired(roles, { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: rightsOf(spec) }),
@@ -44,6 +57,8 @@ function objectsOf(view: NamespaceView, observer: ListedObserver, spec: Observer
     desired(services, serviceOf(metadata, spec)),
     desired(deployments, deploymentOf(metadata, spec, view.settings)),
   ]);
+  // A part of another owner could have more rights than a console.
+  return all.problems.length === 0 ? all : { ...emptyDesiredState, problems: all.problems };
 }
 
 /** Selects the pod of one console. */

@@ -1,6 +1,7 @@
 /** Reads the spec of a NetworkObserver: values of Skupper's chart `network-observer` (pure). Its content is untrusted and of any shape. */
-import { CONTROLLERS_SECRETS, RECORDS } from '../../api/skupper/cluster-names.ts';
-import type { NetworkObserver } from '../../api/skupper/network-observer.ts';
+import { CONTROLLERS_SECRETS, LOCAL_SERVER, RECORDS, SITE_SERVER } from '../../api/skupper/cluster-names.ts';
+import { OBSERVABILITY_GROUP, type NetworkObserver } from '../../api/skupper/network-observer.ts';
+import type { KubeObject } from '../../kube/objects.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { isResourceName } from '../../text/names.ts';
 import { quantity } from '../site/quantity.ts';
@@ -22,6 +23,9 @@ export interface ObserverSpec {
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** Secrets that must not be those of a console: what the controller creates for itself and for routers. */
+const RESERVED: ReadonlySet<string> = new Set([...CONTROLLERS_SECRETS, ...RECORDS, LOCAL_SERVER, SITE_SERVER]);
+
 const SUFFIX = 'network-observer';
 const MOST_CHARACTERS = 63;
 
@@ -29,6 +33,11 @@ const MOST_CHARACTERS = 63;
 export function observerName(name: string): string {
   if (name.includes(SUFFIX) && name.length <= MOST_CHARACTERS) return name;
   return `${name.slice(0, MOST_CHARACTERS - SUFFIX.length - 1)}-${SUFFIX}`;
+}
+
+/** Whether the object is a part of a NetworkObserver's console. The garbage collector soon deletes it if the owner does not exist. */
+export function isOfObserver({ metadata: { name, ownerReferences = [] } }: KubeObject): boolean {
+  return ownerReferences.some((owner) => owner.apiVersion.startsWith(`${OBSERVABILITY_GROUP}/`) && name === observerName(owner.name));
 }
 
 export function readObserverSpec({ metadata, spec = {} }: Pick<NetworkObserver, 'metadata' | 'spec'>): ObserverSpec {
@@ -44,14 +53,25 @@ export function readObserverSpec({ metadata, spec = {} }: Pick<NetworkObserver, 
     recordAt(spec, 'resources'),
   ]);
   const secrets = { 'auth.basic.secretName': users, 'tls.secretName': given ?? '' };
+  const type = TYPES.find((each) => each === service['type']) ?? 'ClusterIP';
+  const port = portOf(service['port']);
+  const fields: readonly (readonly [field: string, written: unknown, used: unknown])[] = [
+    ['auth.basic.secretName', basic['secretName'], users],
+    ['tls.secretName', tls['secretName'], given],
+    ['service.type', service['type'], type],
+    ['service.port', service['port'], port],
+  ];
+  const mistaken = fields.flatMap(([field, written, used]) =>
+    isSet(written) && written !== used ? [`${field} (its value is invalid)`] : [],
+  );
   return {
     name,
     users: { secret: users, isCreated: basic['create'] !== false },
     tls: { secret: given ?? `${name}-tls`, issuer },
-    service: { type: TYPES.find((type) => type === service['type']) ?? 'ClusterIP', port: portOf(service['port']) },
+    service: { type, port },
     resources,
-    ignored: [...listIgnored(spec), ...invalid],
-    refused: Object.entries(secrets).flatMap(([field, secret]) => (CONTROLLERS_SECRETS.has(secret) || RECORDS.has(secret) ? [field] : [])),
+    ignored: [...listIgnored(spec), ...mistaken, ...invalid],
+    refused: Object.entries(secrets).flatMap(([field, secret]) => (RESERVED.has(secret) ? [field] : [])),
   };
 }
 

@@ -18,16 +18,20 @@ export function isOurs(object: KubeObject): boolean {
   );
 }
 
-/** Desired state with the object, or with the problem that a foreign object has its name. */
+/**
+ * Desired state with the object, or with the problem that a foreign object has its name.
+ * @param isMine whether an existing object is not foreign
+ */
 export function own<T extends KubeObject>(
   view: Pick<NamespaceView, 'find'>,
   of: Resource<T>,
   object: T,
   resource: ResourceKey,
+  isMine = isOurs,
 ): DesiredState {
   const { name = '' } = object.metadata;
   const there = view.find(of, name);
-  if (there !== undefined && !isOurs(there)) {
+  if (there !== undefined && !isMine(there)) {
     const message = `${of.kind} ${name} already exists, and another owner created it; rename it, because the site needs the name.`;
     return { ...emptyDesiredState, problems: [{ resource, severity: 'error', code: 'name-taken', message }] };
   }

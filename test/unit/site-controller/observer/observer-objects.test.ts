@@ -75,12 +75,17 @@ suite('the spec of a NetworkObserver', () => {
       ingress: { enabled: false },
       route: { enabled: true },
       newer: 1,
+      service: { type: 'Loadbalancer', port: '443' },
+      tls: { secretName: 'No Name' },
     };
     assert.deepEqual(readObserverSpec(anObserver(spec)).ignored, [
       'auth.strategy (the console always asks for a user and password)',
       'route (create an object of your own for the Service)',
       'nginx',
       'newer',
+      'tls.secretName (its value is invalid)',
+      'service.type (its value is invalid)',
+      'service.port (its value is invalid)',
     ]);
   });
 });
