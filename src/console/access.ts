@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { limitTable } from '../limits/table.ts';
 import { allPermissions, type Admission } from './permissions.ts';
+import type { ReviewedUser } from './reviewed-user.ts';
 
 /** What access to the console depends on. */
 export interface AccessRequest {
@@ -19,6 +20,8 @@ export interface UserAccess {
    * @throws Error if the API server does not answer
    */
   admit(request: AccessRequest): Promise<Admission | 'busy' | undefined>;
+  /** Admits a user that a proxy has authenticated. Absent if users need credentials of their own. @throws as `admit` */
+  admitUser?(user: ReviewedUser, now: number): Promise<Admission | undefined>;
   /** Value of `www-authenticate`, by which the page knows how to sign in. */
   readonly challenge: string;
   /** Cause and remedy of a request that is not admitted. */

@@ -1,9 +1,10 @@
 /** Port of the console: HTTP on the loopback address, or HTTPS on all addresses. */
+import { constants } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import { TLSSocket, type SecureContextOptions } from 'node:tls';
 import { AdmissionSlots } from '../limits/admission-slots.ts';
 import { limitTable } from '../limits/table.ts';
 import { TlsAcceptor } from '../net/tls-acceptor.ts';
@@ -15,6 +16,8 @@ import { bounded } from '../telemetry/boundary.ts';
 export interface ConsoleTls {
   readonly cert: string;
   readonly key: string;
+  /** Authority of the proxies that may name users. If undefined, none may. */
+  readonly proxyCa?: string;
 }
 
 export interface ConsolePort {
@@ -64,7 +67,13 @@ async function listenOnLoopback(serve: RequestListener, port: number): Promise<C
 
 async function listenWithTls(serve: RequestListener, port: number, tls: ConsoleTls): Promise<ConsolePort> {
   const most = limitTable.consoleUnauthenticated.value;
-  const server = createTlsServer({ ...timeouts, ...tls, minVersion: 'TLSv1.3', handshakeTimeout: HANDSHAKE });
+  const server = createTlsServer({
+    ...timeouts,
+    ...contextOf(tls),
+    // Browsers show no certificate, and are admitted by their tokens.
+    ...(tls.proxyCa === undefined ? {} : { requestCert: true, rejectUnauthorized: false }),
+    handshakeTimeout: HANDSHAKE,
+  });
   const acceptor = new TlsAcceptor({
     // Pages behind one proxy have one address.
     slots: new AdmissionSlots({ most, mostOfGroup: most }, hasSentData),
@@ -89,13 +98,28 @@ async function listenWithTls(serve: RequestListener, port: number, tls: ConsoleT
       socket.once('close', bounded('connection/console-client-closed', leave, leave));
       clients.enter(socket, '')?.destroy();
     },
-    setTls: (next) => server.setSecureContext({ ...next, minVersion: 'TLSv1.3' }),
+    setTls: (next) => server.setSecureContext(contextOf(next)),
     async close() {
       const closed = opened.close();
       server.closeAllConnections();
       await closed;
     },
   };
+}
+
+function contextOf({ cert, key, proxyCa }: ConsoleTls): SecureContextOptions {
+  return {
+    cert,
+    key,
+    minVersion: 'TLSv1.3',
+    // A resumed session would be one of a proxy without another check of its certificate.
+    ...(proxyCa === undefined ? {} : { ca: proxyCa, secureOptions: constants.SSL_OP_NO_TICKET }),
+  };
+}
+
+/** Whether the client has shown a certificate of the proxies' authority. A resumed session without a certificate counts as authorized. */
+export function isOfProxy(socket: Socket): boolean {
+  return socket instanceof TLSSocket && socket.authorized && socket.getPeerX509Certificate() !== undefined;
 }
 
 function serveOn(server: Server, serve: RequestListener): void {

@@ -4,14 +4,7 @@ import { limitTable } from '../limits/table.ts';
 import type { AccessRequest, UserAccess } from './access.ts';
 import { AttemptLimiter } from './attempt-limiter.ts';
 import type { Admission, Permissions } from './permissions.ts';
-
-/** A user as the API server knows it. */
-export interface ReviewedUser {
-  readonly username: string;
-  readonly uid?: string;
-  readonly groups?: readonly string[];
-  readonly extra?: Readonly<Record<string, readonly string[]>>;
-}
+import type { ReviewedUser } from './reviewed-user.ts';
 
 /** Asks the API server. Both reject if it does not answer. */
 export interface Reviewer {
@@ -49,14 +42,21 @@ export class ReviewedAccess implements UserAccess {
   async admit({ authorization, address, now }: AccessRequest): Promise<Admission | 'busy' | undefined> {
     const [, token] = /^Bearer ([\w.~+/=-]{1,16384})$/i.exec(authorization ?? '') ?? [];
     if (token === undefined) return undefined;
-    const hash = createHash('sha256').update(token).digest('hex');
-    let entry = this.#entries.get(hash);
-    if (entry === undefined || now - entry.at >= KEPT) {
-      const wasValid = entry?.wasValid === true;
-      // Clients that invent tokens must not sign out the user of a valid one.
-      if (!wasValid && !this.#attempts.take(address, now)) return 'busy';
-      entry = { at: now, answer: this.#review(token), wasValid };
-    }
+    const hash = hashOf(token);
+    const known = this.#entries.get(hash);
+    // Clients that invent tokens must not sign out the user of a valid one.
+    if (!isFresh(known, now) && known?.wasValid !== true && !this.#attempts.take(address, now)) return 'busy';
+    return this.#answer(hash, now, () => this.#review(token));
+  }
+
+  async admitUser(user: ReviewedUser, now: number): Promise<Admission | undefined> {
+    return this.#answer(hashOf(JSON.stringify(user)), now, () => this.#admissionOf(user));
+  }
+
+  /** @param ask asks the API server, if the cache has no answer */
+  async #answer(hash: string, now: number, ask: () => Promise<Admission | undefined>): Promise<Admission | undefined> {
+    const known = this.#entries.get(hash);
+    const entry = known !== undefined && isFresh(known, now) ? known : { at: now, answer: ask(), wasValid: known?.wasValid === true };
     this.#keep(hash, entry);
     try {
       const admission = await entry.answer;
@@ -71,7 +71,11 @@ export class ReviewedAccess implements UserAccess {
 
   async #review(token: string): Promise<Admission | undefined> {
     const user = await this.#reviewer.authenticate(token);
-    return user === undefined ? undefined : { user: user.username, permissions: await this.#reviewer.permissionsOf(user) };
+    return user === undefined ? undefined : this.#admissionOf(user);
+  }
+
+  async #admissionOf(user: ReviewedUser): Promise<Admission> {
+    return { user: user.username, permissions: await this.#reviewer.permissionsOf(user) };
   }
 
   #keep(hash: string, entry: Entry): void {
@@ -81,3 +85,7 @@ export class ReviewedAccess implements UserAccess {
     if (this.#entries.size > limitTable.consoleTokens.value && oldest !== undefined) this.#entries.delete(oldest);
   }
 }
+
+const isFresh = (entry: Entry | undefined, now: number): boolean => entry !== undefined && now - entry.at < KEPT;
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');

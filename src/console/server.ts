@@ -14,7 +14,8 @@ import { PageAccess, ConsoleAddresses, type UserAccess } from './access.ts';
 import { answerApi, failure, notPermitted, probe, type Answer } from './api.ts';
 import type { PageAsset } from './assets.ts';
 import { isPermitted, mayGet, type Admission } from './permissions.ts';
-import { LOOPBACK, listenForConsole, type ConsoleTls } from './listen.ts';
+import { isOfProxy, LOOPBACK, listenForConsole, type ConsoleTls } from './listen.ts';
+import { proxyIdentityOf } from './proxy-identity.ts';
 import { StreamSet } from './stream.ts';
 import type { ConsoleSources } from './sources.ts';
 import type { Watcher } from './watcher.ts';
@@ -67,8 +68,14 @@ export async function serveConsole({
 }: ConsoleServerOptions): Promise<ConsoleServer> {
   const access = new PageAccess();
   const files = new Map(assets.map((asset) => [asset.path, { ...asset, plain: gunzipSync(asset.gzip) }]));
-  const admit = async ({ headers: { authorization }, socket }: IncomingMessage): Promise<Admission | 'busy' | undefined> =>
-    (users ?? access).admit({ authorization, address: socket.remoteAddress ?? '', now: sources.now() });
+  const admit = async ({ headers, headersDistinct, socket }: IncomingMessage): Promise<Admission | 'busy' | undefined> => {
+    const now = sources.now();
+    // Without an authority of proxies, headers that name users mean nothing.
+    const user = tls?.proxyCa === undefined ? undefined : proxyIdentityOf(headersDistinct, isOfProxy(socket));
+    if (user === 'refused') return undefined;
+    if (user !== undefined && users?.admitUser !== undefined) return users.admitUser(user, now);
+    return (users ?? access).admit({ authorization: headers.authorization, address: socket.remoteAddress ?? '', now });
+  };
   const streams = new StreamSet(watcher);
   const probes = new RateLimiter(limitTable.consoleProbes.value);
   /** Number of requests of a connection that are not answered yet. The answers of further ones would wait in memory. */

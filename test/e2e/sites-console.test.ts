@@ -21,6 +21,11 @@ import { skupper, untilCondition } from './support/sites.ts';
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 type Json = Readonly<Record<string, unknown>>;
 
+interface Answer {
+  readonly status: number;
+  readonly body: Json;
+}
+
 interface AtHome extends AsyncDisposable {
   get(path: string): Promise<Json>;
 }
@@ -68,6 +73,7 @@ describe('the console of a site in a cluster', { timeout: 400_000 }, () => {
   describe('in a pod', () => {
     let address = '';
     const { cert, key, ca } = freshCertificate();
+    const proxy = freshCertificate();
 
     before(async () => {
       const { cluster, name } = west;
@@ -75,11 +81,13 @@ describe('the console of a site in a cluster', { timeout: 400_000 }, () => {
       const tag = image.lastIndexOf(':');
       const values = {
         image: { repository: image.slice(0, tag), tag: image.slice(tag + 1) },
-        console: { enabled: true, namespaces: [name], tls: { secretName: 'console-tls' } },
+        console: { enabled: true, namespaces: [name], tls: { secretName: 'console-tls', proxyCaSecretName: 'console-proxies' } },
       };
       const data = { 'tls.crt': Buffer.from(cert).toString('base64'), 'tls.key': Buffer.from(key).toString('base64') };
       const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'console-tls' }, type: 'kubernetes.io/tls', data };
-      await west.create(secret);
+      const authority = { 'ca.crt': Buffer.from(proxy.ca).toString('base64') };
+      const proxies = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'console-proxies' }, data: authority };
+      await west.create(secret, proxies);
       const only = ['--show-only', 'templates/console.yaml', '--api-versions', 'skupper.io/v2alpha1/Certificate'];
       const file = join(cluster.layout.dir, 'console.yaml');
       await writeFile(file, await helm(['template', name, CHART, '--namespace', name, ...only, '--values', '-'], values));
@@ -94,10 +102,18 @@ describe('the console of a site in a cluster', { timeout: 400_000 }, () => {
       address = items[0]?.status?.podIP ?? '';
     });
 
-    async function ask(path: string, account: string | undefined): Promise<{ readonly status: number; readonly body: Json }> {
+    async function ask(path: string, account: string | undefined): Promise<Answer> {
       const token = account === undefined ? undefined : await west.cluster.token(west.name, account);
-      const headers = { host: 'localhost', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
-      const options: RequestOptions = { host: address, port: 8443, path: `/api/v1/${path}`, headers, ca, agent: false };
+      return send(path, token === undefined ? {} : { authorization: `Bearer ${token}` });
+    }
+
+    async function send(
+      path: string,
+      more: Readonly<Record<string, string>>,
+      shown: Pick<RequestOptions, 'cert' | 'key'> = {},
+    ): Promise<Answer> {
+      const headers = { host: 'localhost', ...more };
+      const options: RequestOptions = { host: address, port: 8443, path: `/api/v1/${path}`, headers, ca, agent: false, ...shown };
       const asked = request({ ...options, checkServerIdentity: () => undefined }).end();
       const [response] = (await once(asked, 'response')) as [IncomingMessage];
       return { status: response.statusCode ?? 0, body: JSON.parse(await text(response)) };
@@ -113,6 +129,16 @@ describe('the console of a site in a cluster', { timeout: 400_000 }, () => {
       assert.deepEqual([status, Reflect.get(Object(body['site']), 'status')], [200, 'Ready']);
       assert.equal((await ask('resources/Listener/web', 'view')).status, 200);
       assert.equal((await ask('connections', 'view')).status, 403);
+    });
+
+    it('admits the user that a proxy with a certificate names, and answers 401 to the headers without one', async () => {
+      const binding = ['create', 'rolebinding', 'ann', '--clusterrole=view', '--user=ann'];
+      await west.cluster.kubectl(['--namespace', west.name, ...binding]);
+      const certificate = { cert: proxy.cert, key: proxy.key };
+      assert.equal((await send('overview', { 'x-remote-user': 'ann' }, certificate)).status, 200);
+      assert.equal((await send('overview', { 'x-remote-user': 'bob' }, certificate)).status, 403);
+      assert.equal((await send('overview', { 'x-remote-user': 'ann' })).status, 401);
+      assert.equal((await send('overview', { 'x-remote-user': 'ann' }, { cert, key })).status, 401);
     });
 
     it('asks the routers directly, with the certificate that the chart requests', async () => {

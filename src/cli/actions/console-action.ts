@@ -38,6 +38,8 @@ export interface ConsoleOptions {
   readonly tls?: string;
   /** File of users with passwords, instead of tokens. */
   readonly users?: string;
+  /** File with the authority of the proxies that may name users. */
+  readonly proxyCa?: string;
 }
 
 /** Serves the console of a namespace until the signal is aborted. */
@@ -47,6 +49,8 @@ export async function runConsole(words: PlaceWords, terminal: Terminal, options:
     if (options[option] !== undefined && inCluster !== true)
       throw new CliError('usage', `The option --${option} is for consoles with --in-cluster: omit it.`);
   }
+  if (options.proxyCa !== undefined && (options.tls === undefined || options.users !== undefined))
+    throw new CliError('usage', 'The option --proxy-ca is for consoles with --tls and without --users: omit it.');
   const file = options.users === undefined ? undefined : await readUsers(options.users);
   const passwords = file === undefined ? undefined : new PasswordAccess(file);
   await using open = inCluster === true ? await openInCluster(words, until) : await openSources(words, until);
@@ -58,7 +62,7 @@ export async function runConsole(words: PlaceWords, terminal: Terminal, options:
   const place = { where, namespace, isMachine: open.isMachine, version: VERSION };
   const watcher = new Watcher(sources, { place, history, historyProblem: () => store?.problem });
   const watch = async (): Promise<void> => void (await Promise.all([watcher.run(until), store?.run(until)]));
-  const [assets, tls] = await Promise.all([loadPage(), options.tls === undefined ? undefined : readTls(options.tls)]);
+  const [assets, tls] = await Promise.all([loadPage(), options.tls === undefined ? undefined : readTls(options.tls, options.proxyCa)]);
   await watcher.read();
   const further = withoutUndefined({ users, tls });
   await using server = await serveConsole({ sources, watcher, assets, port, publicUrls, ...further }).catch((error: unknown) => {
@@ -123,9 +127,15 @@ const FILES_EVERY = 60_000;
 const MOST_BYTES = 1_048_576;
 
 /** @throws CliError failed */
-async function readTls(directory: string): Promise<ConsoleTls> {
-  const [cert, key] = await Promise.all(['tls.crt', 'tls.key'].map((file) => readText(join(directory, file), { bytes: MOST_BYTES })));
-  if (cert !== undefined && key !== undefined) return { cert, key };
+async function readTls(directory: string, proxyFile?: string): Promise<ConsoleTls> {
+  const files = [join(directory, 'tls.crt'), join(directory, 'tls.key'), ...(proxyFile === undefined ? [] : [proxyFile])];
+  const [cert, key, proxyCa] = await Promise.all(files.map((file) => readText(file, { bytes: MOST_BYTES })));
+  if (proxyFile !== undefined && proxyCa === undefined)
+    throw new CliError(
+      'failed',
+      `The console cannot be served: ${proxyFile} does not exist. Mount the CA certificate of the proxies there.`,
+    );
+  if (cert !== undefined && key !== undefined) return { cert, key, ...(proxyCa === undefined ? {} : { proxyCa }) };
   throw new CliError(
     'failed',
     `The console cannot be served: ${directory} does not have tls.crt and tls.key. Mount a Secret of the type kubernetes.io/tls.`,
@@ -150,12 +160,12 @@ interface Followers {
 }
 
 /** Files that are being replaced may not fit for a moment; the certificate and the users before then stay. */
-async function followFiles({ tls, users }: ConsoleOptions, { server, passwords }: Followers, until: AbortSignal): Promise<void> {
+async function followFiles({ tls, users, proxyCa }: ConsoleOptions, { server, passwords }: Followers, until: AbortSignal): Promise<void> {
   while (!until.aborted) {
     await pause(FILES_EVERY, until).catch(() => undefined);
     if (until.aborted) return;
     const [certificate, file] = await Promise.allSettled([
-      tls === undefined ? undefined : readTls(tls),
+      tls === undefined ? undefined : readTls(tls, proxyCa),
       users === undefined ? undefined : readUsers(users),
     ]);
     if (certificate.status === 'fulfilled' && certificate.value !== undefined) setTls(certificate.value, server);

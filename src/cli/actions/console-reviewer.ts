@@ -1,6 +1,7 @@
 /** Asks the API server whose token it is (TokenReview), and what that user may do (SubjectAccessReview). */
 import { sites, skupperKinds, skupperResources } from '../../api/skupper/index.ts';
-import type { ReviewedUser, Reviewer } from '../../console/reviewed-access.ts';
+import type { Reviewer } from '../../console/reviewed-access.ts';
+import type { ReviewedUser } from '../../console/reviewed-user.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import type { KubeObject } from '../../kube/objects.ts';
 import { resource } from '../../kube/resource.ts';

@@ -17,6 +17,9 @@ export function addConsole(program: Command, terminal: Terminal): void {
       .addOption(new Option('--tls <directory>', 'directory with tls.crt and tls.key, to listen on all addresses; needs --in-cluster'))
       .addOption(new Option('--users <file>', 'htpasswd file of users, who sign in with passwords, not tokens; needs --in-cluster'))
       .addOption(
+        new Option('--proxy-ca <file>', 'CA certificate of proxies that name users in X-Remote-User and X-Remote-Group; needs --tls'),
+      )
+      .addOption(
         new Option('--history-memory <size>', 'memory for history, such as 32Mi').argParser(historyMemory).default(96 * 2 ** 20, '96Mi'),
       )
       .addOption(historyOption())

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
-import { request as requestByTls } from 'node:https';
+import { Agent as TlsAgent, request as requestByTls } from 'node:https';
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { text } from 'node:stream/consumers';
@@ -177,6 +177,91 @@ suite('the console for users of a cluster', () => {
       await console.ask('overview');
     }
     assert.ok(response.destroyed);
+  });
+
+  suite('behind a proxy', () => {
+    const [own, proxy, stranger] = [freshCertificate(), freshCertificate(), freshCertificate()];
+
+    async function openBehindProxy(proxyCa: string | undefined) {
+      const state = memoryState();
+      const watcher = memoryWatcher(state);
+      await watcher.read();
+      const server = await serveConsole({
+        sources: memorySources(state),
+        watcher,
+        assets: page,
+        port: 0,
+        publicUrls: [],
+        users: new ReviewedAccess({
+          authenticate: async (token) => (rights.has(token) ? { username: token } : undefined),
+          permissionsOf: async ({ username, groups = [] }) =>
+            rights.get(groups.includes('editors') ? 'editor' : username) ?? rights.get('none') ?? assert.fail(),
+        }),
+        tls: { ...own, ...(proxyCa === undefined ? {} : { proxyCa }) },
+      });
+      const agents = new Set<TlsAgent>();
+      return {
+        async ask(
+          headers: Readonly<Record<string, string | string[]>>,
+          shown?: { readonly cert: string; readonly key: string },
+          agent: TlsAgent | false = false,
+        ) {
+          if (agent !== false) agents.add(agent);
+          const asked = requestByTls({
+            host: '127.0.0.1',
+            checkServerIdentity: () => undefined,
+            port: server.port,
+            path: '/api/v1/connections',
+            headers: { host: 'localhost', ...headers },
+            ca: own.ca,
+            agent,
+            ...(shown === undefined ? {} : { cert: shown.cert, key: shown.key }),
+          }).end();
+          const [response] = (await once(asked, 'response')) as [IncomingMessage];
+          await text(response);
+          return response.statusCode ?? 0;
+        },
+        async [Symbol.asyncDispose]() {
+          for (const agent of agents) agent.destroy();
+          await server[Symbol.asyncDispose]();
+        },
+      };
+    }
+
+    test('admits the user that a proxy with a certificate names, with the rights of that user', async () => {
+      await using console = await openBehindProxy(proxy.ca);
+      assert.equal(await console.ask({ 'x-remote-user': 'editor' }, proxy), 200);
+      assert.equal(await console.ask({ 'x-remote-user': 'viewer' }, proxy), 403);
+      assert.equal(await console.ask({ 'x-remote-user': 'viewer', 'x-remote-group': ['dev', 'editors'] }, proxy), 200);
+    });
+
+    const refusedFor: readonly (readonly [what: string, shown: typeof proxy | undefined, token?: string])[] = [
+      ['without a certificate', undefined],
+      ['with a certificate of another authority', stranger],
+      ['without a certificate, and with the token of an editor', undefined, 'editor'],
+    ];
+    for (const [what, shown, token] of refusedFor) {
+      test(`answers 401 to headers ${what}`, async () => {
+        await using console = await openBehindProxy(proxy.ca);
+        const headers = { 'x-remote-user': 'editor', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
+        assert.equal(await console.ask(headers, shown), 401);
+      });
+    }
+
+    test('answers 401 to headers in a resumed session of a client without a certificate', async () => {
+      await using console = await openBehindProxy(proxy.ca);
+      const agent = new TlsAgent({ maxCachedSessions: 1, keepAlive: false });
+      for (let attempt = 0; attempt < 3; attempt += 1)
+        assert.equal(await console.ask({ 'x-remote-user': 'editor' }, undefined, agent), 401);
+    });
+
+    test('admits tokens besides, and ignores headers if no authority of proxies is given', async () => {
+      await using console = await openBehindProxy(proxy.ca);
+      assert.equal(await console.ask({ authorization: 'Bearer editor' }), 200);
+      await using plain = await openBehindProxy(undefined);
+      assert.equal(await plain.ask({ 'x-remote-user': 'editor' }, proxy), 401);
+      assert.equal(await plain.ask({ 'x-remote-user': 'editor', authorization: 'Bearer viewer' }), 403);
+    });
   });
 
   test('serves TLS with a certificate, and with a newer one after a change', async () => {
