@@ -8,6 +8,8 @@ export interface Permissions {
   readonly kinds: ReadonlySet<string> | 'all';
   /** Whether connections with addresses of clients are shown. */
   readonly connections: boolean;
+  /** Whether revoked sites are shown. */
+  readonly revocations: boolean;
   /** Whether the user may send traffic along a path. */
   readonly probe: boolean;
 }
@@ -20,7 +22,7 @@ export interface Admission {
 }
 
 /** Permissions of the user whose processes or rights the console itself has. */
-export const allPermissions: Permissions = { kinds: 'all', connections: true, probe: true };
+export const allPermissions: Permissions = { kinds: 'all', connections: true, revocations: true, probe: true };
 
 export function mayGet({ kinds }: Permissions, kind: string): boolean {
   return kinds === 'all' || kinds.has(kind);
@@ -49,6 +51,8 @@ export function isPermitted(permissions: Permissions, path: readonly string[]): 
     case 'connections':
     case 'requests':
       return permissions.connections;
+    case 'revocations':
+      return permissions.revocations;
     case 'explain':
       return isExplained(permissions, kind);
     default:

@@ -141,6 +141,19 @@ describe('the console of a site in a cluster', { timeout: 400_000 }, () => {
       assert.equal((await send('overview', { 'x-remote-user': 'ann' }, { cert, key })).status, 401);
     });
 
+    it('shows revocations to a user who may read their record', async () => {
+      assert.equal((await ask('revocations', 'view')).status, 403);
+      const role = ['create', 'role', 'record', '--verb=get', '--resource=secrets', '--resource-name=skupper-site-ledger'];
+      await west.cluster.kubectl(['--namespace', west.name, ...role]);
+      await west.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'auditor' } });
+      for (const of of ['--role=record', '--clusterrole=view']) {
+        const binding = ['create', 'rolebinding', `auditor-${of.length}`, of, `--serviceaccount=${west.name}:auditor`];
+        await west.cluster.kubectl(['--namespace', west.name, ...binding]);
+      }
+      const { status, body } = await ask('revocations', 'auditor');
+      assert.deepEqual([status, body['items']], [200, []]);
+    });
+
     it('asks the routers directly, with the certificate that the chart requests', async () => {
       await west.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'operator' } });
       await west.cluster.kubectl([

@@ -53,7 +53,7 @@ export async function runConsole(words: PlaceWords, terminal: Terminal, options:
     throw new CliError('usage', 'The option --proxy-ca is for consoles with --tls and without --users: omit it.');
   const file = options.users === undefined ? undefined : await readUsers(options.users);
   const passwords = file === undefined ? undefined : new PasswordAccess(file);
-  await using open = inCluster === true ? await openInCluster(words, until) : await openSources(words, until);
+  await using open = inCluster === true ? await openInCluster(words, until, options.users === undefined) : await openSources(words, until);
   const { sources } = open;
   const users = passwords ?? open.users;
   const { where, namespace } = sources.resources;
@@ -114,12 +114,12 @@ async function openSources(words: PlaceWords, until: AbortSignal): Promise<OpenS
   return clusterSources(cluster, until);
 }
 
-async function openInCluster(words: PlaceWords, until: AbortSignal): Promise<OpenSources> {
+async function openInCluster(words: PlaceWords, until: AbortSignal, hasRevocations: boolean): Promise<OpenSources> {
   const [{ inClusterSources }, cluster] = await Promise.all([
     import('./console-cluster.ts'),
     openCluster({ platform: 'kubernetes', ...words }, PATIENCE),
   ]);
-  return inClusterSources(cluster, until);
+  return inClusterSources(cluster, until, hasRevocations);
 }
 
 /** Milliseconds between two reads of the certificate and the users. The kubelet takes about a minute to replace the files. */

@@ -33,20 +33,23 @@ export function clusterSources(cluster: Cluster, until: AbortSignal): Promise<Op
     reach: reachThroughApiServer(cluster.client, cluster.place.namespace),
     unread: [],
     hasUserRights: true,
+    hasRevocations: true,
   });
 }
 
 /**
  * Sources of a console that runs in the cluster with rights of its own, and shows each user what that user may see. AccessGrants and
  * AccessTokens hold codes, so the console does not read them.
+ * @param hasRevocations whether its account may read the record of revocations
  */
-export async function inClusterSources(cluster: Cluster, until: AbortSignal): Promise<OpenSources> {
+export async function inClusterSources(cluster: Cluster, until: AbortSignal, hasRevocations: boolean): Promise<OpenSources> {
   const { client, place } = cluster;
   const open = await openSources(cluster, until, {
     subject: 'the console',
     reach: reachDirectly,
     unread: ['AccessGrant', 'AccessToken'],
     hasUserRights: false,
+    hasRevocations,
   });
   return { ...open, users: new ReviewedAccess(clusterReviewer(client, place.namespace)) };
 }
@@ -58,14 +61,15 @@ interface Reading {
   readonly reach: RouterReach;
   /** Kinds that are not read, whatever the rights. */
   readonly unread: readonly SkupperKind[];
-  /** Whether the rights are those of its only user, who may see what it reads: also exposed objects and revocations. */
+  /** Whether the rights are those of its only user, who may see what it reads: also exposed objects. */
   readonly hasUserRights: boolean;
+  readonly hasRevocations: boolean;
 }
 
 async function openSources(
   { client, place }: Cluster,
   until: AbortSignal,
-  { subject, reach, unread, hasUserRights }: Reading,
+  { subject, reach, unread, hasUserRights, hasRevocations }: Reading,
 ): Promise<OpenSources> {
   const { namespace } = place;
   const end = new AbortController();
@@ -98,7 +102,7 @@ async function openSources(
       where: resources.where,
       commandFlags: resources.commandFlags,
       list: (kind) => resources.list(kind),
-      ...(hasUserRights ? { revoked: async () => (await ledgerOf(client, namespace)).revoked() } : {}),
+      ...(hasRevocations ? { revoked: async () => (await ledgerOf(client, namespace)).revoked() } : {}),
       // The routers' pods are watched, and resources in a cluster have no problems besides their statuses.
       about: () => Promise.resolve({ location: ['Cluster', place.cluster], running: [], routers: [], problems: [] }),
       // Without a Site, the console says so itself.

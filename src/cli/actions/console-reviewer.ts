@@ -1,10 +1,11 @@
 /** Asks the API server whose token it is (TokenReview), and what that user may do (SubjectAccessReview). */
+import { LEDGER } from '../../api/skupper/cluster-names.ts';
 import { sites, skupperKinds, skupperResources } from '../../api/skupper/index.ts';
 import type { Reviewer } from '../../console/reviewed-access.ts';
 import type { ReviewedUser } from '../../console/reviewed-user.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import type { KubeObject } from '../../kube/objects.ts';
-import { resource } from '../../kube/resource.ts';
+import { resource, secrets, type Resource } from '../../kube/resource.ts';
 
 interface TokenReview extends KubeObject {
   readonly spec: { readonly token: string };
@@ -14,6 +15,12 @@ interface TokenReview extends KubeObject {
 interface AccessReview extends KubeObject {
   readonly spec: Readonly<Record<string, unknown>>;
   readonly status?: { readonly allowed?: boolean };
+}
+
+/** What a right is about, besides the kind. */
+interface Part {
+  readonly subresource?: string;
+  readonly name?: string;
 }
 
 const tokenReviews = resource<TokenReview>('authentication.k8s.io/v1', 'TokenReview', 'tokenreviews', 'cluster');
@@ -27,17 +34,19 @@ export function clusterReviewer(client: Pick<KubeClient, 'create'>, namespace: s
       return status?.authenticated === true && username !== undefined ? { username, ...rest } : undefined;
     },
     async permissionsOf({ username: user, groups, uid, extra }) {
-      const may = async (verb: string, plural: string, subresource?: string): Promise<boolean> => {
-        const resourceAttributes = { verb, group: sites.group, resource: plural, subresource, namespace };
+      const may = async (verb: string, { group, plural }: Resource, part: Part = {}): Promise<boolean> => {
+        const resourceAttributes = { verb, group, resource: plural, namespace, ...part };
         const review = { metadata: {}, spec: { user, groups, uid, extra, resourceAttributes } };
         return (await client.create(accessReviews, review)).status?.allowed === true;
       };
-      const [connections, probe, ...got] = await Promise.all([
-        may('get', sites.plural, 'connections'),
-        may('create', sites.plural, 'probe'),
-        ...skupperKinds.map((kind) => may('get', skupperResources[kind].plural)),
+      const [connections, revocations, probe, ...got] = await Promise.all([
+        may('get', sites, { subresource: 'connections' }),
+        // The record of revocations.
+        may('get', secrets, { name: LEDGER }),
+        may('create', sites, { subresource: 'probe' }),
+        ...skupperKinds.map((kind) => may('get', skupperResources[kind])),
       ]);
-      return { kinds: new Set(skupperKinds.filter((_, index) => got[index] === true)), connections, probe };
+      return { kinds: new Set(skupperKinds.filter((_, index) => got[index] === true)), connections, revocations, probe };
     },
   };
 }

@@ -14,12 +14,13 @@ interface Review {
       readonly verb: string;
       readonly resource: string;
       readonly subresource?: string;
+      readonly name?: string;
       readonly namespace: string;
     };
   };
 }
 
-/** Knows the user of the token `good`, who may get sites and their connections. */
+/** Knows the user of the token `good`, who may get sites, their connections and revocations. */
 async function reviewingCluster(): Promise<Cluster> {
   const cluster = await Cluster.start();
   cluster.store('sites/west', { metadata: {}, status: ready() });
@@ -27,7 +28,7 @@ async function reviewingCluster(): Promise<Cluster> {
     if (body === undefined) return undefined;
     // Only reviews are created here.
     const { spec } = body as Review;
-    const { verb, resource, subresource, namespace } = spec?.resourceAttributes ?? {};
+    const { verb, resource, subresource, name, namespace } = spec?.resourceAttributes ?? {};
     const answer = (status: object): object => ({ code: 201, metadata: {}, status });
     switch (what.split('/').at(-1)) {
       case 'selfsubjectaccessreviews':
@@ -36,7 +37,12 @@ async function reviewingCluster(): Promise<Cluster> {
         return answer(spec.token === 'good' ? { authenticated: true, user: { username: 'me', groups: ['team'] } } : {});
       case 'subjectaccessreviews':
         return answer({
-          allowed: spec.user === 'me' && spec.groups?.[0] === 'team' && namespace === 'west' && verb === 'get' && resource === 'sites',
+          allowed:
+            spec.user === 'me' &&
+            spec.groups?.[0] === 'team' &&
+            namespace === 'west' &&
+            verb === 'get' &&
+            (resource === 'sites' || (resource === 'secrets' && name === 'skupper-site-ledger')),
           reason: subresource,
         });
       default:
@@ -49,10 +55,10 @@ async function reviewingCluster(): Promise<Cluster> {
 test('a user of a console in a cluster sees the kinds that the API server permits', async () => {
   await using cluster = await reviewingCluster();
   const opened = await openCluster({ kubeconfig: cluster.kubeconfig }, 2_000);
-  await using open = await inClusterSources(opened, new AbortController().signal);
+  await using open = await inClusterSources(opened, new AbortController().signal, true);
   const admit = (token: string): Promise<unknown> | undefined =>
     open.users?.admit({ authorization: `Bearer ${token}`, address: '192.0.2.1', now: 0 });
-  const permissions = { kinds: new Set(['Site']), connections: true, probe: false };
+  const permissions = { kinds: new Set(['Site']), connections: true, revocations: true, probe: false };
   assert.deepEqual(await admit('good'), { user: 'me', permissions });
   assert.equal(await admit('bad'), undefined);
 });
@@ -60,7 +66,7 @@ test('a user of a console in a cluster sees the kinds that the API server permit
 test('a console in a cluster reads neither grants nor tokens, and does not miss them', async () => {
   await using cluster = await reviewingCluster();
   const opened = await openCluster({ kubeconfig: cluster.kubeconfig }, 2_000);
-  await using open = await inClusterSources(opened, new AbortController().signal);
+  await using open = await inClusterSources(opened, new AbortController().signal, true);
   assert.deepEqual(await open.sources.resources.list('AccessGrant'), []);
   assert.deepEqual(open.sources.notReadable?.(), []);
   assert.ok(!cluster.requests.some(({ what }) => what.startsWith('accessgrants')));

@@ -4,7 +4,12 @@ import { allPermissions, isPermitted, visibleChanges, type Permissions } from '.
 import { visibleState } from '../../../src/console/visible-state.ts';
 import { memoryState, memoryWatcher, object } from './memory-sources.ts';
 
-const user = (...kinds: readonly string[]): Permissions => ({ kinds: new Set(kinds), connections: false, probe: false });
+const user = (...kinds: readonly string[]): Permissions => ({
+  kinds: new Set(kinds),
+  connections: false,
+  revocations: false,
+  probe: false,
+});
 
 suite('permissions of a user of the console', () => {
   const cases: readonly (readonly [path: string, who: string, permissions: Permissions, permitted: boolean])[] = [
@@ -18,6 +23,8 @@ suite('permissions of a user of the console', () => {
     ['resources/Listener/web', 'a user of Sites and Listeners', user('Site', 'Listener'), true],
     ['connections', 'a user of Sites', user('Site'), false],
     ['connections', 'a user of connections', { ...user('Site'), connections: true }, true],
+    ['revocations', 'a user of Sites', user('Site'), false],
+    ['revocations', 'a user of the record', { ...user('Site'), revocations: true }, true],
     ['explain/Listener/web', 'a user of Sites', user('Site'), false],
     ['explain/key/web', 'a user of Sites and Listeners', user('Site', 'Listener'), false],
     ['explain/key/web', 'a user of Sites, Listeners and Connectors', user('Site', 'Listener', 'Connector'), true],

@@ -16,9 +16,9 @@ import { memorySources, memoryState, memoryWatcher, type MemoryState } from './m
 
 /** Tokens of users with these rights. */
 const rights: ReadonlyMap<string, Permissions> = new Map([
-  ['none', { kinds: new Set<string>(), connections: false, probe: false }],
-  ['viewer', { kinds: new Set(['Site', 'Listener']), connections: false, probe: false }],
-  ['editor', { kinds: new Set(['Site', 'Listener']), connections: true, probe: true }],
+  ['none', { kinds: new Set<string>(), connections: false, revocations: false, probe: false }],
+  ['viewer', { kinds: new Set(['Site', 'Listener']), connections: false, revocations: false, probe: false }],
+  ['editor', { kinds: new Set(['Site', 'Listener']), connections: true, revocations: true, probe: true }],
 ]);
 
 interface Answer {
