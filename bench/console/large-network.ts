@@ -1,0 +1,139 @@
+/** A router's API in a large network, as a console reads it: sites, routing keys with traffic, and figures of other sites. */
+import { createServer, type Server } from 'node:http';
+
+export interface NetworkSize {
+  readonly sites: number;
+  readonly keys: number;
+  /** Connections of all keys in a minute. One key in ten has nine of ten. */
+  readonly connections: number;
+}
+
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, '+Inf'] as const;
+
+const idOf = (site: number): string => `00000000-0000-4000-8000-${String(site).padStart(12, '0')}`;
+const keyOf = (key: number): string => `team-${key % 97}/service-${key}`;
+
+/** @returns the server of the API, which is not listening yet */
+export function createLargeNetwork(size: NetworkSize): Server {
+  const begun = Date.now();
+  const fixed = new Map([
+    ['/v1/self', { router: 'router', version: '1', ready: true }],
+    ['/v1/network', { version: 'n', items: Array.from({ length: size.sites }, (_, site) => siteOf(site, size)) }],
+    ['/v1/keys', { version: 'k', items: Array.from({ length: size.keys }, (_, key) => entryOf(key, size)) }],
+    ['/v1/changes', { version: 'c', items: [] }],
+  ]);
+  return createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://router');
+    const seconds = (Date.now() - begun) / 1_000;
+    const known = fixed.get(pathname);
+    if (pathname === '/metrics') return void response.end(metricsOf(size, seconds));
+    if (pathname === '/v1/latencies') return void response.end(JSON.stringify(latenciesOf(size, seconds)));
+    if (pathname === '/v1/links') return void response.end(JSON.stringify(linksOf(size, seconds)));
+    if (pathname === '/v1/observe') return void response.end(JSON.stringify(figuresOf(searchParams.get('site') ?? '', size, seconds)));
+    if (known === undefined) return void response.writeHead(404).end('{}');
+    const isKnown = 'version' in known && searchParams.get('since') === known.version;
+    response.end(JSON.stringify(isKnown ? { version: known.version, unchanged: true } : known));
+  });
+}
+
+/** One site in twenty is linked to this one, the others to one of those. */
+const hubOf = (site: number): number => (site % 20 === 0 ? 0 : site - (site % 20));
+
+function neighboursOf(site: number, { sites }: NetworkSize): readonly number[] {
+  const below = Array.from({ length: sites }, (_, other) => other).filter((other) => other !== site && hubOf(other) === site);
+  return site === 0 ? below : [hubOf(site), ...below];
+}
+
+function siteOf(site: number, size: NetworkSize): object {
+  const links = neighboursOf(site, size).map((other) => ({ siteId: idOf(other), siteName: `site-${other}`, cost: 1 }));
+  const edge = site % 20 !== 0;
+  return {
+    id: idOf(site),
+    name: `site-${site}`,
+    namespace: 'prod',
+    platform: 'kubernetes',
+    version: '1',
+    edge,
+    routers: ['router'],
+    links,
+  };
+}
+
+function entryOf(key: number, { sites }: NetworkSize): object {
+  const at = (step: number): object => ({ site: idOf((key * step + 1) % sites), count: 1 });
+  return { key: keyOf(key), listeners: [{ site: idOf(0), count: 1 }, at(7)], connectors: [at(13), at(31)], reachable: true };
+}
+
+/** Connections of a key since the start. */
+function openedOf(key: number, { keys, connections }: NetworkSize, seconds: number): number {
+  const perSecond = key % 10 === 0 ? (connections * 0.9) / (keys / 10) / 60 : (connections * 0.1) / (keys * 0.9) / 60;
+  return Math.floor(seconds * perSecond + (key % 7) / 7);
+}
+
+function metricsOf(size: NetworkSize, seconds: number): string {
+  const lines: string[] = [];
+  const put = (name: string, labels: string, value: number): void => void lines.push(`earshot_router_${name}{${labels}} ${value}`);
+  for (let key = 0; key < size.keys; key += 1) {
+    const labels = `routing_key="${keyOf(key)}",role="listener"`;
+    const opened = openedOf(key, size, seconds);
+    put('connections_opened_total', labels, opened);
+    put('connections_open', labels, key % 3);
+    if (key % 100 === 0) put('connections_failed_total', `${labels},reason="tls-host-mismatch"`, opened);
+    put('connections_ended_total', `${labels},end="orderly"`, opened);
+    put('bytes_total', `${labels},direction="to_server"`, opened * 700);
+    put('bytes_total', `${labels},direction="to_client"`, opened * 9_000);
+    put('key_reachable', `routing_key="${keyOf(key)}"`, 1);
+    for (const le of BUCKETS) put('connect_duration_seconds_bucket', `${labels},le="${le}"`, opened);
+    put('connect_duration_seconds_sum', labels, opened / 100);
+    put('connect_duration_seconds_count', labels, opened);
+  }
+  put('certificate_days_left', 'bundle="skupper-site-server"', 30);
+  return `${lines.join('\n')}\n`;
+}
+
+function latenciesOf(size: NetworkSize, seconds: number): object {
+  return {
+    items: Array.from({ length: size.keys }, (_, key) => {
+      const opened = openedOf(key, size, seconds);
+      const half = opened >> 1;
+      return {
+        key: keyOf(key),
+        role: 'listener',
+        connect:
+          opened === 0
+            ? []
+            : [
+                [2 + (key % 5), half],
+                [4 + (key % 5), opened - half],
+              ],
+        request: [],
+      };
+    }),
+  };
+}
+
+function linksOf(size: NetworkSize, seconds: number): object {
+  const incoming = neighboursOf(0, size).map((site) => {
+    const figures = { since: 1, roundTrip: 3, bytes: { sent: Math.floor(seconds * 1_000 * site), received: 1 }, streams: site, queued: 0 };
+    return { siteId: idOf(site), siteName: `site-${site}`, address: `192.0.2.1:${site}`, cost: 1, since: 1, figures };
+  });
+  return { items: [], incoming };
+}
+
+function figuresOf(id: string, size: NetworkSize, seconds: number): object {
+  const site = Number(id.slice(-12));
+  const links = neighboursOf(site, size).map((other) => ({ site: idOf(other), state: 'up', cost: 1, roundTrip: 3 }));
+  const opened = Math.floor(seconds * 10);
+  const figures = {
+    version: '1',
+    uptime: seconds * 1_000,
+    open: 5,
+    opened,
+    failed: 0,
+    up: opened * 700,
+    down: opened * 9_000,
+    eventLoopDelay: 2,
+    links,
+  };
+  return { routers: [{ router: `${id}/router`, figures }] };
+}
