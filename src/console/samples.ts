@@ -10,10 +10,11 @@ export interface KeySample {
   open: number;
   requests: number;
   errors: number;
-  readonly failures: Map<string, number>;
+  /** Absent without counts: there may be ten thousand keys, and a dozen samples of them. */
+  failures?: Map<string, number> | undefined;
   /** Counts by upper bound in milliseconds. */
-  readonly connect: Map<number, number>;
-  readonly request: Map<number, number>;
+  connect?: Map<number, number> | undefined;
+  request?: Map<number, number> | undefined;
 }
 
 export interface Sample {
@@ -59,7 +60,7 @@ export function readSample(text: string, most: number): Sample {
     if (!Number.isFinite(value)) continue;
     const labelText = brace === -1 ? '' : line.slice(brace + 1, space - 1);
     const labels = labelsOf(labelText);
-    if (name === 'earshot_router_certificate_days_left') certificates.set(labels['bundle'] ?? '', value);
+    if (name === 'earshot_router_certificate_days_left') certificates.set(copied(labels['bundle'] ?? ''), value);
     else if (name === 'earshot_router_event_loop_delay_seconds') {
       if (labels['quantile'] === '0.99') eventLoopDelay = value;
     } else if (labels['routing_key'] !== undefined && Object.hasOwn(readers, name)) {
@@ -82,15 +83,17 @@ export function addLatencies({ keys }: Sample, answer: unknown): void {
     const { role, key } = item;
     const sample = typeof role === 'string' && typeof key === 'string' ? keys.get(keyOfRole(role, key)) : undefined;
     if (sample === undefined) continue;
-    addSteps(sample.connect, item['connect']);
-    addSteps(sample.request, item['request']);
+    addSteps(sample, 'connect', item['connect']);
+    addSteps(sample, 'request', item['request']);
   }
 }
 
-function addSteps(to: Map<number, number>, steps: unknown): void {
+function addSteps(sample: KeySample, name: 'connect' | 'request', steps: unknown): void {
   for (const step of Array.isArray(steps) ? steps.slice(0, MOST_STEPS) : []) {
     const [bound, count]: readonly unknown[] = Array.isArray(step) ? step : [];
-    if (isCount(bound) && isCount(count) && to.size < MOST_STEPS) add(to, bound, count);
+    if (!isCount(bound) || !isCount(count)) continue;
+    const to = (sample[name] ??= new Map());
+    if (to.size < MOST_STEPS) add(to, bound, count);
   }
 }
 
@@ -107,8 +110,7 @@ function* linesOf(text: string): Iterable<string> {
 }
 
 export function emptySample(): KeySample {
-  const counts = { opened: 0, failed: 0, up: 0, down: 0, open: 0, requests: 0, errors: 0 };
-  return { ...counts, failures: new Map(), connect: new Map(), request: new Map() };
+  return { opened: 0, failed: 0, up: 0, down: 0, open: 0, requests: 0, errors: 0 };
 }
 
 type Labels = Readonly<Record<string, string>>;
@@ -119,7 +121,7 @@ const readers: Readonly<Record<string, Reader>> = {
   earshot_router_connections_open: (sample, value) => void (sample.open += value),
   earshot_router_connections_failed_total: (sample, value, { reason = '' }) => {
     sample.failed += value;
-    add(sample.failures, reason, value);
+    if (value > 0) add((sample.failures ??= new Map()), copied(reason), value);
   },
   earshot_router_bytes_total: (sample, value, { direction }) => void (sample[direction === 'to_server' ? 'up' : 'down'] += value),
   earshot_router_requests_total: (sample, value, { status = '' }) => {
@@ -131,6 +133,9 @@ const readers: Readonly<Record<string, Reader>> = {
 function add<K>(to: Map<K, number>, key: K, value: number): void {
   to.set(key, (to.get(key) ?? 0) + value);
 }
+
+/** A part of a text keeps the whole text in memory, which has megabytes. Keys of maps are copied by V8. */
+const copied = (part: string): string => Buffer.from(part).toString();
 
 function labelsOf(text: string): Labels {
   return Object.fromEntries([...text.matchAll(LABEL)].map(([, name = '', value = '']) => [name, unescaped(value)]));
@@ -156,9 +161,16 @@ const COUNTS = ['opened', 'failed', 'up', 'down', 'open', 'requests', 'errors'] 
 
 function addSample(to: KeySample, from: KeySample): void {
   for (const name of COUNTS) to[name] += from[name];
-  for (const [reason, value] of from.failures) add(to.failures, reason, value);
-  for (const [bound, value] of from.connect) add(to.connect, bound, value);
-  for (const [bound, value] of from.request) add(to.request, bound, value);
+  to.failures = sumOf(to.failures, from.failures);
+  to.connect = sumOf(to.connect, from.connect);
+  to.request = sumOf(to.request, from.request);
+}
+
+function sumOf<K>(to: Map<K, number> | undefined, from: ReadonlyMap<K, number> | undefined): Map<K, number> | undefined {
+  if (from === undefined) return to;
+  const sum = to ?? new Map<K, number>();
+  for (const [key, value] of from) add(sum, key, value);
+  return sum;
 }
 
 /** Uses the objects of an earlier sample again for keys without a change, so that idle keys cost nothing. */
@@ -181,12 +193,14 @@ export function sinceSample(now: KeySample, before: KeySample | undefined): KeyS
   const difference = emptySample();
   for (const name of COUNTS) difference[name] = Math.max(0, now[name] - before[name]);
   difference.open = now.open;
-  subtract(difference.failures, now.failures, before.failures);
-  subtract(difference.connect, now.connect, before.connect);
-  subtract(difference.request, now.request, before.request);
+  difference.failures = changesOf(now.failures, before.failures);
+  difference.connect = changesOf(now.connect, before.connect);
+  difference.request = changesOf(now.request, before.request);
   return difference;
 }
 
-function subtract<K>(to: Map<K, number>, now: ReadonlyMap<K, number>, before: ReadonlyMap<K, number>): void {
-  for (const [key, value] of now) to.set(key, Math.max(0, value - (before.get(key) ?? 0)));
+/** @returns undefined if nothing was added */
+function changesOf<K>(now: ReadonlyMap<K, number> = new Map(), before: ReadonlyMap<K, number> = new Map()): Map<K, number> | undefined {
+  const added = [...now].map(([key, value]) => [key, value - (before.get(key) ?? 0)] as const).filter(([, value]) => value > 0);
+  return added.length === 0 ? undefined : new Map(added);
 }

@@ -81,7 +81,7 @@ function expiringOf(figures: Figures | undefined): readonly Expiry[] {
 function totalsOf(figures: Figures | undefined): TotalsView {
   if (figures === undefined) return {};
   const counted = chosenSamples(figures);
-  const connect = percentilesOf(mergeLatencies(counted.map(({ sample }) => sample.connect)));
+  const connect = percentilesOf(mergeLatencies(counted.flatMap(({ sample }) => sample.connect ?? [])));
   const { eventLoopDelay } = figures.sample;
   const rates = counted.map(({ sample }) => ratesOf(sample, figures.seconds));
   return {
@@ -337,8 +337,8 @@ export function keyViews(
 function figuresOf(chosen: ChosenSample | undefined, seconds: number): Partial<KeyView> {
   if (chosen === undefined) return {};
   const { role, sample } = chosen;
-  const [connect, request] = [percentilesOf(sample.connect), percentilesOf(sample.request)];
-  const failures = Object.fromEntries([...sample.failures].filter(([, count]) => count > 0));
+  const [connect, request] = [sample.connect, sample.request].map((counts) => counts && percentilesOf(counts));
+  const failures = Object.fromEntries(sample.failures ?? []);
   return {
     figuresOf: role,
     open: sample.open,

@@ -424,7 +424,7 @@ function changeSince(now: Sample, before: Sample): Sample['keys'] {
 }
 
 function pointOf(sample: KeySample): Point {
-  const connect = percentilesOf(sample.connect);
+  const connect = sample.connect && percentilesOf(sample.connect);
   const { opened, failed, open, up, down, requests, errors } = sample;
   const counts = { opened, failed, open, up, down, requests, errors };
   return connect === undefined ? counts : { ...counts, connectP50: connect.p50, connectP95: connect.p95, connectP99: connect.p99 };

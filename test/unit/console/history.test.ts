@@ -69,3 +69,20 @@ test('rates and percentiles of a key come from the difference of two samples, al
     55,
   );
 });
+
+test('a key without traffic since the last sample has no counts, and failures are counted by reason', async () => {
+  const state = memoryState();
+  const watcher = memoryWatcher(state);
+  await watcher.read();
+  state.metrics = metricsOf(50, 10);
+  state.latencies = latenciesOf(50);
+  state.now += 5_000;
+  await watcher.read();
+  const web = (): (typeof watcher.keys)[number] | undefined => watcher.keys.find(({ key }) => key === 'web');
+  assert.deepEqual([web()?.failures, web()?.connect?.p50], [{ refused: 10 }, 2]);
+  for (let at = 0; at < 12; at += 1) {
+    state.now += 5_000;
+    await watcher.read();
+  }
+  assert.deepEqual([web()?.failures, web()?.connect, web()?.rates?.failed], [undefined, undefined, 0]);
+});

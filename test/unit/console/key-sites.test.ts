@@ -41,7 +41,7 @@ test('any answers of a router give bounded sites with numbers, and latencies of 
       addLatencies(sample, latency);
       assert.deepEqual([...sample.keys.keys()], ['listener web']);
       for (const { connect } of sample.keys.values())
-        for (const [bound, count] of connect) assert.ok(Number.isFinite(bound) && Number.isFinite(count) && count >= 0);
+        for (const [bound, count] of connect ?? []) assert.ok(Number.isFinite(bound) && Number.isFinite(count) && count >= 0);
     }),
   );
 });
