@@ -2,7 +2,7 @@
 import { applyV8Flags } from '../../src/cli/processes/v8-flags.ts';
 
 applyV8Flags();
-const [{ askSocket }, { History }, { serveConsole }, { Watcher }] = await Promise.all([
+const [{ askSocket, readSocket }, { History }, { serveConsole }, { Watcher }] = await Promise.all([
   import('../../src/platform/linux/router-api.ts'),
   import('../../src/console/history.ts'),
   import('../../src/console/server.ts'),
@@ -21,7 +21,7 @@ const sources = {
   },
   routers: () => Promise.resolve(['router']),
   ask: async (_: string, path: string): Promise<unknown> => JSON.parse(await askSocket(socket, path)),
-  metrics: () => askSocket(socket, '/metrics'),
+  metrics: (_: string, read: (text: string) => void) => readSocket(socket, '/metrics', read),
   observe: async (_: string, site: string): Promise<unknown> => JSON.parse(await askSocket(socket, `/v1/observe?site=${site}`, 'POST')),
   redacted: (resource: object) => resource,
   now: () => Date.now(),

@@ -36,39 +36,65 @@ const OF_HISTOGRAM = /_(?:bucket|sum|count)$/;
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 const UNESCAPED: Readonly<Record<string, string>> = { '\\n': '\n', '\\"': '"', '\\\\': '\\' };
 
-/** @param most number of keys; further ones are left out */
-export function readSample(text: string, most: number): Sample {
-  const keys = new Map<string, KeySample>();
-  const certificates = new Map<string, number>();
-  let eventLoopDelay: number | undefined;
-  const keyOf = (labels: Labels): KeySample | undefined => {
-    // Requests have no role: observers are at listeners.
-    const id = keyOfRole(labels['role'] ?? 'listener', labels['routing_key'] ?? '');
-    const known = keys.get(id);
-    if (known !== undefined || keys.size >= most) return known;
-    const sample = emptySample();
-    keys.set(id, sample);
-    return sample;
-  };
-  for (const line of linesOf(text)) {
-    if (!line.startsWith(PREFIX)) continue;
+/** Characters of a line. Longer ones are left out. */
+const MOST_LINE = 8_192;
+
+/** Reads metrics while they arrive: those of ten thousand keys have tens of megabytes. */
+export class SampleReader {
+  readonly #keys = new Map<string, KeySample>();
+  readonly #certificates = new Map<string, number>();
+  readonly #most: number;
+  #eventLoopDelay: number | undefined;
+  /** Beginning of a line. */
+  #rest = '';
+
+  /** @param most number of keys; further ones are left out */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** What was read so far, without a line that has not ended. */
+  get sample(): Sample {
+    return { keys: this.#keys, certificates: this.#certificates, eventLoopDelay: this.#eventLoopDelay };
+  }
+
+  read(chunk: string): void {
+    const text = this.#rest + chunk;
+    let at = 0;
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', at)) {
+      this.#readLine(text.slice(at, end));
+      at = end + 1;
+    }
+    this.#rest = text.slice(at, at + MOST_LINE);
+  }
+
+  #readLine(line: string): void {
+    if (!line.startsWith(PREFIX)) return;
     const [brace, space] = [line.indexOf('{'), line.lastIndexOf(' ')];
     const name = line.slice(0, brace === -1 ? space : brace);
     // There are many of these, and `/v1/latencies` has finer ones.
-    if (OF_HISTOGRAM.test(name)) continue;
+    if (OF_HISTOGRAM.test(name)) return;
     const value = Number(line.slice(space + 1));
-    if (!Number.isFinite(value)) continue;
-    const labelText = brace === -1 ? '' : line.slice(brace + 1, space - 1);
-    const labels = labelsOf(labelText);
-    if (name === 'earshot_router_certificate_days_left') certificates.set(copied(labels['bundle'] ?? ''), value);
+    if (!Number.isFinite(value)) return;
+    const labels = labelsOf(brace === -1 ? '' : line.slice(brace + 1, space - 1));
+    if (name === 'earshot_router_certificate_days_left') this.#certificates.set(copied(labels['bundle'] ?? ''), value);
     else if (name === 'earshot_router_event_loop_delay_seconds') {
-      if (labels['quantile'] === '0.99') eventLoopDelay = value;
+      if (labels['quantile'] === '0.99') this.#eventLoopDelay = value;
     } else if (labels['routing_key'] !== undefined && Object.hasOwn(readers, name)) {
-      const sample = keyOf(labels);
+      const sample = this.#keyOf(labels);
       if (sample !== undefined) readers[name]?.(sample, value, labels);
     }
   }
-  return { keys, certificates, eventLoopDelay };
+
+  #keyOf(labels: Labels): KeySample | undefined {
+    // Requests have no role: observers are at listeners.
+    const id = keyOfRole(labels['role'] ?? 'listener', labels['routing_key'] ?? '');
+    const known = this.#keys.get(id);
+    if (known !== undefined || this.#keys.size >= this.#most) return known;
+    const sample = emptySample();
+    this.#keys.set(id, sample);
+    return sample;
+  }
 }
 
 /** Most steps of one histogram that are read. */
@@ -99,16 +125,6 @@ function addSteps(sample: KeySample, name: 'connect' | 'request', steps: unknown
 
 const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
 
-/** Lines one by one: an array of all of them would be larger than the text. */
-function* linesOf(text: string): Iterable<string> {
-  for (let at = 0; at < text.length;) {
-    const end = text.indexOf('\n', at);
-    const next = end === -1 ? text.length : end;
-    yield text.slice(at, next);
-    at = next + 1;
-  }
-}
-
 export function emptySample(): KeySample {
   return { opened: 0, failed: 0, up: 0, down: 0, open: 0, requests: 0, errors: 0 };
 }
@@ -134,7 +150,7 @@ function add<K>(to: Map<K, number>, key: K, value: number): void {
   to.set(key, (to.get(key) ?? 0) + value);
 }
 
-/** A part of a text keeps the whole text in memory, which has megabytes. Keys of maps are copied by V8. */
+/** A part of a text keeps the whole text in memory. V8 copies only texts that are put together, as the IDs of keys are. */
 const copied = (part: string): string => Buffer.from(part).toString();
 
 function labelsOf(text: string): Labels {

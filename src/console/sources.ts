@@ -11,8 +11,8 @@ export interface ConsoleSources {
   routers(): Promise<readonly string[]>;
   /** Response of a router's API. @throws Error if the router does not answer, NotReadable if the console may not ask it */
   ask(router: string, path: string): Promise<unknown>;
-  /** Text of a router's `/metrics`. @throws as `ask` */
-  metrics(router: string): Promise<string>;
+  /** Reads a router's `/metrics`, possibly in parts. @throws as `ask` */
+  metrics(router: string, read: (text: string) => void): Promise<void>;
   /**
    * Answer of a router of this site that asks the routers of another site for their figures. Absent if the platform cannot ask.
    * @param site its ID. @throws Error without an answer within some seconds

@@ -28,7 +28,7 @@ import {
 import type { History, Point } from './history.ts';
 import { addLinkRates, type LinkSample } from './link-rates.ts';
 import { listProblems } from './problems.ts';
-import { addLatencies, mergeSamples, readSample, shareUnchanged, sinceSample, type KeySample, type Sample } from './samples.ts';
+import { addLatencies, mergeSamples, SampleReader, shareUnchanged, sinceSample, type KeySample, type Sample } from './samples.ts';
 import type { ObservedSite } from './observed-site.ts';
 import { SiteObserver } from './site-observer.ts';
 import { addMissing } from './missing.ts';
@@ -316,7 +316,9 @@ export class Watcher {
 
   /** A router of an older version has no latencies. */
   async #sampleOf(router: string): Promise<Sample> {
-    const sample = readSample(await this.#sources.metrics(router), 2 * limitTable.consoleKeys.value);
+    const reader = new SampleReader(2 * limitTable.consoleKeys.value);
+    await this.#sources.metrics(router, (text) => reader.read(text));
+    const { sample } = reader;
     addLatencies(sample, await this.#sources.ask(router, '/v1/latencies').catch(() => undefined));
     return sample;
   }

@@ -110,7 +110,7 @@ async function openSources(
     },
     routers: async () => (await routers.pods()).map(({ name }) => name),
     ask: (name, path) => orNotShown('Connections', routers.ask(name, path)),
-    metrics: (name) => orNotShown('Figures', routers.metrics(name)),
+    metrics: async (name, read) => read(await orNotShown('Figures', routers.metrics(name))),
     observe: (name, site) => orNotShown('Figures of other sites', observeSite(routers, name, site)),
     observationsAtOnce: MOST_SOCKETS,
     recorded: async () => {

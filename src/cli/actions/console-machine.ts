@@ -1,7 +1,7 @@
 /** Sources of a console for a site on this machine. */
 import { machineSources as explainSources } from '../../explain/gather/machine-sources.ts';
 import { layoutOf } from '../../platform/linux/layout.ts';
-import { askRouterText } from '../../platform/linux/router-api.ts';
+import { readRouterText } from '../../platform/linux/router-api.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { redacted } from '../output/redact.ts';
 import { explainObject, observeSite, type OpenSources } from './console-sources.ts';
@@ -16,7 +16,7 @@ export function machineSources(resources: Resources): OpenSources {
       resources,
       routers: () => routers.names(),
       ask: (router, path) => routers.ask(router, path),
-      metrics: (router) => askRouterText(layout, router, '/metrics'),
+      metrics: (router, read) => readRouterText(layout, router, '/metrics', read),
       observe: (router, site) => observeSite(routers, router, site),
       redacted,
       explain: (kind, name, probe) => explainObject({ site: explainSources(layout, resources), probe }, kind, name),

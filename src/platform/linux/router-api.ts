@@ -1,6 +1,6 @@
 /** Server and client of the API of a router on this machine, over a Unix socket. */
 import { once } from 'node:events';
-import { request, type IncomingMessage } from 'node:http';
+import { request, type IncomingMessage, type RequestOptions } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { RouterApi } from '../../agent/api/router-api.ts';
 import { serveSocketApi } from '../../agent/api/serve.ts';
@@ -65,6 +65,11 @@ export async function askRouterText(
   return askSocket(routerFiles(layout, router).api, path, method, signal);
 }
 
+/** Reads such a text while it arrives. @throws Error if the request or the response fails */
+export async function readRouterText(layout: NamespaceLayout, router: string, path: string, read: (text: string) => void): Promise<void> {
+  return readSocket(routerFiles(layout, router).api, path, read);
+}
+
 /** Returns the response of an API on a Unix socket. @throws Error if the request fails, or its status is not one of success */
 export async function askSocket(
   socketPath: string,
@@ -72,13 +77,22 @@ export async function askSocket(
   method: ApiMethod = 'GET',
   signal: AbortSignal = AbortSignal.timeout(PATIENCE),
 ): Promise<string> {
-  const asked = request({ socketPath, path, method, agent: false, signal });
+  return text(await openSocket({ socketPath, path, method, signal }));
+}
+
+/** Reads such a response while it arrives. @throws as `askSocket` */
+export async function readSocket(socketPath: string, path: string, read: (text: string) => void): Promise<void> {
+  const response = await openSocket({ socketPath, path, method: 'GET', signal: AbortSignal.timeout(PATIENCE) });
+  for await (const chunk of response.setEncoding('utf8')) read(String(chunk));
+}
+
+async function openSocket(options: Pick<RequestOptions, 'socketPath' | 'path' | 'method' | 'signal'>): Promise<IncomingMessage> {
+  const asked = request({ ...options, agent: false });
   asked.end();
   const [response] = (await once(asked, 'response')) as [IncomingMessage];
-  const said = await text(response);
   const { statusCode = 0 } = response;
-  if (statusCode >= 300) throw new Error(`the response has status ${statusCode}: ${said.slice(0, 200)}`);
-  return said;
+  if (statusCode < 300) return response;
+  throw new Error(`the response has status ${statusCode}: ${(await text(response)).slice(0, 200)}`);
 }
 
 /** Milliseconds. */

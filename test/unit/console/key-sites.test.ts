@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { readKeySites } from '../../../src/console/key-sites.ts';
-import { addLatencies, readSample } from '../../../src/console/samples.ts';
+import { addLatencies, SampleReader } from '../../../src/console/samples.ts';
 import { anyText } from '../support/any-text.ts';
 import { metricsOf } from './memory-sources.ts';
 
@@ -37,7 +37,9 @@ test('any answers of a router give bounded sites with numbers, and latencies of 
         assert.ok(id.length <= 253 && !/\p{Cc}/u.test(id));
         assert.ok(typeof opened === 'number' && typeof up === 'number');
       }
-      const sample = readSample(metricsOf(1, 0), 10);
+      const reader = new SampleReader(10);
+      reader.read(metricsOf(1, 0));
+      const { sample } = reader;
       addLatencies(sample, latency);
       assert.deepEqual([...sample.keys.keys()], ['listener web']);
       for (const { connect } of sample.keys.values())

@@ -125,7 +125,10 @@ export function memorySources(state: MemoryState): ConsoleSources {
     },
     routers: () => Promise.resolve(state.routers),
     ask: (_, path) => Promise.resolve(answers[path.split('?', 1)[0] ?? '']?.()),
-    metrics: () => Promise.resolve(state.metrics),
+    metrics: async (_, read) => {
+      // A part may end anywhere.
+      for (let at = 0; at < state.metrics.length; at += 100) read(state.metrics.slice(at, at + 100));
+    },
     ...(observe === undefined ? {} : { observe: (_, siteId) => observe(siteId) }),
     redacted: (resource) => resource,
     exposure: async () => (state.cluster === undefined ? undefined : readContent(state.cluster)),
