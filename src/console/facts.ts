@@ -65,6 +65,8 @@ export interface IncomingFacts {
   readonly since?: number;
   readonly silentSince?: number;
   readonly figures: LinkFigureFacts;
+  /** Why and when it ended. `at` is in milliseconds since 1970. */
+  readonly ended?: { readonly reason: string; readonly at: number };
 }
 
 export interface RouterFacts {
@@ -164,8 +166,12 @@ export function readKeys(items: unknown, most: number): readonly KeyFacts[] {
 }
 
 export function readLinks(answer: unknown, most: number): Pick<Facts, 'links' | 'incoming'> {
-  const { items, incoming } = fieldsIn(answer);
-  return { links: recordsIn(items, most).map(linkOf), incoming: recordsIn(incoming, most).map(incomingOf) };
+  const { items, incoming, endedIncoming } = fieldsIn(answer);
+  const ended = recordsIn(endedIncoming, most).map((link) => ({
+    ...incomingOf(link),
+    ended: { reason: textOf(link, 'reason', MOST_MESSAGE), at: numberIn(link, 'until') ?? 0 },
+  }));
+  return { links: recordsIn(items, most).map(linkOf), incoming: [...recordsIn(incoming, most).map(incomingOf), ...ended] };
 }
 
 function linkOf(link: UntrustedFields): LinkFacts {

@@ -216,10 +216,13 @@ export function linkViews(
       ...figuresOfLink(figures?.links.get(idOfLink(link))),
     };
   });
-  const incoming = facts.incoming.map((link, index): LinkView => {
-    const { siteId, siteName, address, serial, cost, since, silentSince } = link;
-    const begun = silentSince ?? since;
-    return {
+  const linked = new Set(facts.incoming.flatMap(({ siteId, ended }) => (ended === undefined ? [siteId] : [])));
+  const incoming = facts.incoming.flatMap((link, index): readonly LinkView[] => {
+    const { siteId, siteName, address, serial, cost, since, silentSince, ended } = link;
+    // Another router of this site may have the link now.
+    if (ended !== undefined && linked.has(siteId)) return [];
+    const begun = ended?.at ?? silentSince ?? since;
+    const view: LinkView = {
       id: idOfIncoming(link, index),
       name: `from ${siteName}`,
       from: siteId,
@@ -227,13 +230,15 @@ export function linkViews(
       to: ownId,
       toName: ownName,
       direction: 'incoming',
-      state: stateOf(true, silentSince),
+      state: stateOf(ended === undefined, silentSince),
+      ...(ended === undefined ? {} : { message: ended.reason }),
       cost,
       address,
       ...(serial === undefined ? {} : { serial }),
       ...(begun === undefined ? {} : { since: timestamp(begun) }),
       ...figuresOfLink(figures?.links.get(idOfIncoming(link, index))),
     };
+    return [view];
   });
   return [...outgoing, ...incoming, ...linksBetweenOthers(facts, ownId, observed)];
 }

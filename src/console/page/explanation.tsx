@@ -10,7 +10,7 @@ import { overview } from './store.ts';
 const TONES: Readonly<Record<StepState, Tone>> = { pass: 'good', warn: 'wait', wait: 'wait', fail: 'bad', unknown: 'quiet', skip: 'quiet' };
 const WORDS: Readonly<Record<StepState, string>> = {
   pass: 'ok',
-  warn: 'look',
+  warn: 'warning',
   wait: 'waits',
   fail: 'fails',
   unknown: 'unknown',

@@ -58,9 +58,9 @@ export function Network(): JSX.Element {
               sort="state"
               empty={
                 links.value.size === 0 ? (
-                  <Empty title="No link yet.">
+                  <Empty title="No link.">
                     <p>
-                      Another site issues a token with <code>earshot token issue FILE</code>, and this site redeems it with{' '}
+                      To link two sites, one issues a token with <code>earshot token issue FILE</code>, and the other redeems it with{' '}
                       <code>earshot token redeem FILE</code>.
                     </p>
                   </Empty>

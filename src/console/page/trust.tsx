@@ -65,7 +65,7 @@ export function Trust(): JSX.Element {
           idOf={({ id }) => id}
           sort=""
           parameter="incoming"
-          empty={<Empty title="No other site has linked to this one." />}
+          empty={<Empty title="No link from another site." />}
         />
       </Panel>
       <Revocations text={text} />
@@ -189,5 +189,6 @@ const incomingColumns: readonly Column<LinkView>[] = [
   },
   linkColumns.expires,
   { name: 'cost', title: 'Cost', isNumber: true, value: ({ cost }) => cost },
+  { name: 'message', title: 'Message', needs: 'medium', value: ({ message }) => message, cell: ({ message = '–' }) => message },
   linkColumns.since,
 ];

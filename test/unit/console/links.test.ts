@@ -30,6 +30,24 @@ test('a link is shown with its figures, attempts and last problem', async () => 
   assert.deepEqual(from, { ...from, ...shown, serial: 'A1' });
 });
 
+test('a link from another site that ended is down, with the reason, until any router has it again', async () => {
+  const state = memoryState();
+  const south = { siteId: 'south-id', siteName: 'south', address: '192.0.2.1:1', cost: 1, since };
+  const endedIncoming = [{ ...south, until: since + 1_000, reason: 'The peer is silent.' }];
+  state.links = { items: [], incoming: [], endedIncoming };
+  const watcher = memoryWatcher(state);
+  await watcher.read();
+  const states = () =>
+    linkViews(watcher.facts, watcher.figures)
+      .filter(({ direction }) => direction === 'incoming')
+      .map((link) => [link.state, link.message, link.since]);
+  assert.deepEqual(states(), [['down', 'The peer is silent.', '2025-12-31T23:00:01.000Z']]);
+  state.links = { items: [], incoming: [{ ...south, figures }], endedIncoming };
+  state.now += 1_000;
+  await watcher.read();
+  assert.deepEqual(states(), [['up', undefined, '2025-12-31T23:00:00.000Z']]);
+});
+
 test('bytes of a link change on a page with the other figures, not with each read of the state', async () => {
   const state = memoryState();
   state.links = { items: [hub], incoming: [] };

@@ -7,6 +7,7 @@ import { piecesOf } from '../../../routing/codec.ts';
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../../http2/contract.ts';
 import { Backlog } from './backlog.ts';
 import { frameMessage, MessageReader } from './framing.ts';
+import { sentence } from '../../../text/sentence.ts';
 import { limitTable } from '../../../limits/table.ts';
 
 export interface RoutingStreamEvents {
@@ -129,7 +130,7 @@ export class RoutingStream implements StreamHandler {
   onDrain(): void {}
 
   onReset(reason: StreamReset): void {
-    this.#fail(new LinkError('lost', `The routing stream broke: ${reason.reason}.`));
+    this.#fail(new LinkError('lost', sentence(`The routing stream broke: ${reason.reason}`)));
   }
 
   /** Reads the backlog and then the chunk, as far as the state and the limits allow; the rest is kept. */

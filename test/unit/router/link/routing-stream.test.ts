@@ -280,6 +280,14 @@ describe('a routing stream', () => {
     assert.equal((faults[0] as { code?: string }).code, 'too-slow');
   });
 
+  test('reports a reset as one sentence, whether or not its reason ends with a full stop', () => {
+    for (const reason of ['cancelled', 'The peer is silent.']) {
+      const { stream, faults } = open();
+      stream.onReset({ code: 2, reason });
+      assert.match(String(faults[0]), /: The routing stream broke: [^.]+\.$/);
+    }
+  });
+
   test('ends once, whichever side ends it', () => {
     const heard = open();
     heard.stream.onEnd();
