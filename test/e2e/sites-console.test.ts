@@ -1,33 +1,24 @@
 /** The console of a site in a cluster: with the rights of a kubeconfig, and in a pod for users with tokens. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { request, type RequestOptions } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { IncomingMessage } from 'node:http';
-import { fileURLToPath } from 'node:url';
 import { before, describe, it } from 'node:test';
 import type { Pod } from '../../src/kube/objects.ts';
 import { helm, CHART } from '../harness/chart.ts';
 import { eventually } from '../harness/index.ts';
-import { environment } from '../harness/program.ts';
 import { freshCertificate } from '../unit/support/certificate.ts';
+import { kubeconfigOf, openConsole, writeKubeconfig, type Json } from './support/at-home.ts';
 import { earshotImage } from './support/earshot.ts';
 import { useNamespace } from './support/namespace.ts';
 import { skupper, untilCondition } from './support/sites.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-type Json = Readonly<Record<string, unknown>>;
-
 interface Answer {
   readonly status: number;
   readonly body: Json;
-}
-
-interface AtHome extends AsyncDisposable {
-  get(path: string): Promise<Json>;
 }
 
 describe('the console of a site in a cluster', { timeout: 400_000 }, () => {
@@ -44,7 +35,7 @@ describe('the console of a site in a cluster', { timeout: 400_000 }, () => {
   });
 
   it('at home has state, figures and connections with the rights of an administrator', async () => {
-    await using console = await openAtHome(west.cluster.kubeconfig);
+    await using console = await openConsole(west);
     const overview = await eventually('figures, and nothing missing', async () => {
       const found = await console.get('overview');
       assert.equal(JSON.stringify(found['partial']), '[]');
@@ -56,7 +47,7 @@ describe('the console of a site in a cluster', { timeout: 400_000 }, () => {
   });
 
   it('at home names the rights that a viewer lacks', async () => {
-    await using console = await openAtHome(await kubeconfigOf('view'));
+    await using console = await openConsole(west, await kubeconfigOf(west, 'view'));
     const { site, partial } = await console.get('overview');
     assert.equal(Reflect.get(Object(site), 'status'), 'Ready');
     const says = JSON.stringify(partial);
@@ -67,7 +58,7 @@ describe('the console of a site in a cluster', { timeout: 400_000 }, () => {
 
   it('at home is refused to an account without rights, with the right that it lacks', async () => {
     await west.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'none' } });
-    await assert.rejects(openAtHome(await writeKubeconfig('none')), /your user may not list and watch sites\.skupper\.io/);
+    await assert.rejects(openConsole(west, await writeKubeconfig(west, 'none')), /your user may not list and watch sites\.skupper\.io/);
   });
 
   describe('in a pod', () => {
@@ -176,58 +167,4 @@ describe('the console of a site in a cluster', { timeout: 400_000 }, () => {
       });
     });
   });
-
-  /** Starts the command, and signs in. @throws Error with what it printed if it ends */
-  async function openAtHome(kubeconfig: string): Promise<AtHome> {
-    const args = [MAIN, '--kubeconfig', kubeconfig, '--namespace', west.name, 'console'];
-    const child = spawn(process.execPath, args, { env: environment({}), stdio: ['ignore', 'pipe', 'pipe'] });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => void (output += chunk.toString('utf8')));
-    const ended = once(child, 'exit');
-    const link = await eventually('the link', () => {
-      if (child.exitCode !== null) return 'ended';
-      return /^(http:\S+)#t=(\S+)$/m.exec(output) ?? undefined;
-    });
-    if (link === 'ended') throw new Error(output);
-    const [, origin = '', token = ''] = link;
-    const session = await fetch(`${origin}api/v1/session`, { method: 'POST', body: JSON.stringify({ token }) });
-    const { bearer } = (await session.json()) as { readonly bearer: string };
-    return {
-      get: async (path) => {
-        const answer = await fetch(`${origin}api/v1/${path}`, { headers: { authorization: `Bearer ${bearer}` } });
-        return (await answer.json()) as Json;
-      },
-      async [Symbol.asyncDispose]() {
-        child.kill('SIGTERM');
-        await ended;
-      },
-    };
-  }
-
-  /** A kubeconfig of a new account with that role of Kubernetes in the namespace. */
-  async function kubeconfigOf(role: string): Promise<string> {
-    const { cluster, name: namespace } = west;
-    await west.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: role } });
-    await cluster.api.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`, {
-      metadata: { name: role },
-      subjects: [{ kind: 'ServiceAccount', name: role, namespace }],
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-    });
-    return writeKubeconfig(role);
-  }
-
-  async function writeKubeconfig(account: string): Promise<string> {
-    const { cluster, name: namespace } = west;
-    const { ca } = cluster.state.credentials;
-    const server = { server: cluster.apiUrl, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
-    const config = {
-      clusters: [{ name: 'c', cluster: server }],
-      users: [{ name: 'u', user: { token: await cluster.token(namespace, account) } }],
-      contexts: [{ name: 'here', context: { cluster: 'c', user: 'u', namespace } }],
-      'current-context': 'here',
-    };
-    const path = join(cluster.layout.dir, `${namespace}-${account}.kubeconfig`);
-    await writeFile(path, JSON.stringify(config), { mode: 0o600 });
-    return path;
-  }
 });
