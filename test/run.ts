@@ -34,8 +34,8 @@ const UNIT = { ...schedules.unit, concurrency: 5, testLimit: 2 * MINUTE, fileLim
 /** Limits far above the usual durations. */
 const LONG = { testLimit: 10 * MINUTE, fileLimit: 15 * MINUTE } as const;
 const NET = { ...LONG, ...schedules.net, concurrency: 2, limit: 35 * MINUTE } as const;
-/** All share one cluster, and some disturb it. */
-const E2E = { ...LONG, concurrency: 1, limit: 45 * MINUTE } as const;
+/** Most share one cluster, and some disturb it. */
+const E2E = { ...LONG, ...schedules.e2e, concurrency: 1, limit: 45 * MINUTE } as const;
 /** Files that are named at the end of a tier, for those who want it shorter. */
 const LONGEST_SHOWN = 10;
 /** Tests of connections and of a cluster that `make test-quick` runs. They fail for most bugs, and take about two minutes. */

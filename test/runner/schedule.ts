@@ -1,9 +1,9 @@
 /** How the files of each tier share processes and the machine. */
 import type { TierOptions } from './tier.ts';
 
-type Schedule = Pick<TierOptions, 'together' | 'first' | 'alone'>;
+type Schedule = Pick<TierOptions, 'together' | 'first' | 'alone' | 'lane'>;
 
-/** Files with their own process: they check the whole process (memory, uncaught errors), take long, or race with their peer (renegotiation). */
+/** Files with their own process: they check the whole process (memory, uncaught errors) or take long. */
 const OWN_PROCESS: ReadonlySet<string> = new Set([
   'fuzz',
   'played',
@@ -15,13 +15,12 @@ const OWN_PROCESS: ReadonlySet<string> = new Set([
   'router/fair-memory',
   'router/fault-injection',
   'router/local/stalled-sockets',
-  'router/renegotiation',
   'runner/tier',
 ]);
 /** Parts of a module that are as large as a module, and small modules. */
 const LARGE: ReadonlySet<string> = new Set(['exposure/csi', 'router/link']);
 const SMALL: ReadonlySet<string> = new Set(
-  'api bench deploy docs errors files harness identity limits memory site telemetry text work x509'.split(' '),
+  'api bench deploy docs errors files harness identity limits memory runner site telemetry text work x509'.split(' '),
 );
 
 /** Unit tests that start first, in this order, with the files that share their process. They take longest. */
@@ -70,11 +69,26 @@ const BESIDE: readonly string[] = [
   'harness',
 ];
 
+/**
+ * Files of `test/e2e` that boot a cluster of their own, longest first. They run one after another, beside those of the shared cluster: two
+ * files never meet in one cluster.
+ */
+const OWN_CLUSTER: readonly string[] = [
+  'sites-upgrade',
+  'chart',
+  'lifecycle-takeover',
+  'site-install',
+  'mounts-dual-stack',
+  'harness',
+  'crds',
+];
+
 const pathsOf = (tier: string, names: readonly string[]): readonly string[] => names.map((name) => `test/${tier}/${name}.test.ts`);
 
 export const schedules = {
   unit: { together, first: pathsOf('unit', LONGEST) },
   net: { alone: (file) => !BESIDE.includes(nameOf(file)), first: pathsOf('net', BESIDE) },
+  e2e: { lane: (file) => (OWN_CLUSTER.includes(nameOf(file)) ? 'own cluster' : 'shared cluster'), first: pathsOf('e2e', OWN_CLUSTER) },
 } satisfies Readonly<Record<string, Schedule>>;
 
 /** The name of a file below the folder of its tier. */

@@ -4,7 +4,7 @@ import { runTestFile, type FileResult } from './test-file.ts';
 export interface TierOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Files at once. */
+  /** Files at once, in each lane. */
   readonly concurrency: number;
   /** Milliseconds for one test, for one file, and for all that run for the first time. */
   readonly testLimit: number;
@@ -17,6 +17,8 @@ export interface TierOptions {
   readonly together?: (file: string) => string | undefined;
   /** Files that run after the others, one at a time. */
   readonly alone?: (file: string) => boolean;
+  /** Lanes run side by side. Left out: one lane has all files. */
+  readonly lane?: (file: string) => string;
   /** Files that take longest, in the order in which they begin: what begins last is not to be what all wait for in the end. */
   readonly first?: readonly string[];
 }
@@ -49,7 +51,7 @@ export async function runTier(files: readonly string[], options: TierOptions): P
 
 /** As many at once as there may be, then the lone ones. Files that have not begun when the time is up have failed. */
 async function runAll(files: readonly string[], options: TierOptions): Promise<readonly FileResult[]> {
-  const { concurrency, limit, show, alone = () => false } = options;
+  const { concurrency, limit, show, alone = () => false, lane = () => '' } = options;
   const timeIsUp = new AbortController();
   const timer = setTimeout(() => timeIsUp.abort(), limit);
   const results: FileResult[] = [];
@@ -70,12 +72,13 @@ async function runAll(files: readonly string[], options: TierOptions): Promise<r
     if (!isAlone) show([...head, ...held].join('\n'));
   };
   const [beside, lone] = [files.filter((file) => !alone(file)), files.filter(alone)];
+  const lanes = [...Map.groupBy(beside, lane).values()].map((members) => jobsOf(members, options));
+  const isOneByOne = beside.length === 1 || (lanes.length === 1 && concurrency === 1);
+  const work = async (waiting: (readonly string[])[]): Promise<void> => {
+    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await run(job, isOneByOne);
+  };
   try {
-    const waiting = jobsOf(beside, options);
-    const work = async (): Promise<void> => {
-      for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await run(job, concurrency === 1 || beside.length === 1);
-    };
-    await Promise.all(Array.from({ length: concurrency }, work));
+    await Promise.all(lanes.flatMap((waiting) => Array.from({ length: concurrency }, () => work(waiting))));
     for (const job of jobsOf(lone, options)) await run(job, true);
   } finally {
     clearTimeout(timer);

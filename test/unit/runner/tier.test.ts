@@ -187,3 +187,14 @@ test('a lone file runs after the others, which run side by side', async (t) => {
   );
   assert.ok(ran.files.every(({ seconds }) => seconds > 0));
 });
+
+test('lanes run side by side, and the files of a lane one after another', async (t) => {
+  const sources = { one: meets(['other']), two: meets([], ['one']), other: meets(['one']) };
+  const lane = (file: string): string => (file.startsWith('other') ? 'other' : 'own');
+  const ran = await run(t, sources, { lane, concurrency: 1, chances: 0 });
+  assert.deepEqual(
+    counts(ran).map(([passed]) => passed),
+    [1, 1, 1],
+    ran.files.map(({ output }) => output).join('\n'),
+  );
+});
