@@ -1,10 +1,6 @@
 /** Figures of other sites: a site that shares them, one that does not, and a site of an earlier version on the path. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { after, before, test } from 'node:test';
-import { bundleRevision, hasRevision } from '../../scripts/bundle-revision.ts';
+import { test } from 'node:test';
 import type { ObservedRouter } from '../../src/router/contract.ts';
 import { DEFAULT_ROUTER } from '../../src/platform/linux/layout.ts';
 import { askRouter } from '../../src/platform/linux/router-api.ts';
@@ -19,20 +15,9 @@ import {
   startSite,
   type Site,
 } from './harness/index.ts';
+import { usePreviousProgram } from './harness/previous-program.ts';
 
-/** Last release; before the first one, the commit from which 0.1.0 was prepared. */
-const PREVIOUS = 'cac9b9ce0872d4206dcc6c397b445f6164badc67';
-
-const skip = (await hasRevision(PREVIOUS)) ? false : `the history lacks ${PREVIOUS}: git fetch --unshallow`;
-let folder = '';
-
-before(async () => {
-  if (skip !== false) return;
-  folder = await mkdtemp(path.join(tmpdir(), 'earshot-shared-'));
-  await bundleRevision(PREVIOUS, `${folder}/earshot.mjs`);
-});
-
-after(() => rm(folder, { recursive: true, force: true }));
+const { skip, program } = await usePreviousProgram();
 
 /** Answer of the only router of a site to a router of another site. */
 async function observe(from: Site, name: string): Promise<ObservedRouter> {
@@ -48,7 +33,7 @@ test('figures come through a site of an earlier version as the setting says, and
   await using net = await createNetwork({ hosts: ['west', 'middle', 'east'], test: t });
   const [west, middle, east] = await Promise.all([
     startSite(net.host('west'), { resources: [listener('web', '0.0.0.0', 8080)] }),
-    startSite(net.host('middle'), { access: true, program: `${folder}/earshot.mjs` }),
+    startSite(net.host('middle'), { access: true, program }),
     startSite(net.host('east'), { resources: [connector('web', '127.0.0.1', 80)] }),
   ]);
   await startNginx(east.host, { port: 80 });

@@ -1,29 +1,14 @@
 /** Versions side by side, as docs/upgrade.md promises: the bundle of an earlier revision, and the sources. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { bundleRevision, hasRevision } from '../../scripts/bundle-revision.ts';
+import { describe, test } from 'node:test';
 import { connector, createNetwork, eventually, linkByToken, listener, manifest, Site, startNginx, startSite } from './harness/index.ts';
+import { usePreviousProgram } from './harness/previous-program.ts';
 
-/** Last release; before the first one, the commit from which 0.1.0 was prepared. */
-const PREVIOUS = 'cac9b9ce0872d4206dcc6c397b445f6164badc67';
 const PAGE = ['curl', '-sS', '--max-time', '20', 'http://127.0.0.1:8080/'];
 
-const skip = (await hasRevision(PREVIOUS)) ? false : `the history lacks ${PREVIOUS}: git fetch --unshallow`;
-let folder = '';
+const { skip, program } = await usePreviousProgram();
 /** Options of a Site that decide which program it runs. */
-const programs = { old: { program: '' }, new: {} };
-
-before(async () => {
-  if (skip !== false) return;
-  folder = await mkdtemp(path.join(tmpdir(), 'earshot-skew-'));
-  programs.old = { program: `${folder}/earshot.mjs` };
-  await bundleRevision(PREVIOUS, programs.old.program);
-});
-
-after(() => rm(folder, { recursive: true, force: true }));
+const programs = { old: { program }, new: {} };
 
 describe('an earlier version and this one', { skip }, () => {
   for (const [opens, accepts] of [

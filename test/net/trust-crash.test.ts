@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { connector, createNetwork, linkByToken, listener, startNginx, startSite } from './harness/index.ts';
+import { startLinkedPair, startNginx } from './harness/index.ts';
 
 test('nothing says Ready of a site that has crashed, and nothing does while it starts again', async (t) => {
-  await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
-  const [east, west] = await Promise.all([
-    startSite(net.host('east'), { access: true, resources: [connector('web', '127.0.0.1', 80)] }),
-    startSite(net.host('west'), { resources: [listener('web', '127.0.0.1', 8080)] }),
-  ]);
-  await startNginx(net.host('east'), { port: 80 });
-  await linkByToken(west, east);
+  await using pair = await startLinkedPair(t, { web: 8080 });
+  const { west, east, client, server } = pair;
+  await startNginx(server, { port: 8080 });
   await west.waitFor('Listener', 'web');
   await west.kill9();
   for (const command of [['status'], ['site', 'status'], ['listener', 'status', 'web'], ['link', 'status']]) {
@@ -33,5 +29,5 @@ test('nothing says Ready of a site that has crashed, and nothing does while it s
   for (const text of texts) assert.doesNotMatch(text, /status: Ready/);
   await east.start();
   await west.waitFor('Listener', 'web');
-  assert.equal(await net.host('west').run(['curl', '-sS', 'http://127.0.0.1:8080/']), 'hello from east\n');
+  assert.equal(await client.run(['curl', '-sS', 'http://127.0.0.1:8080/']), 'hello from east\n');
 });

@@ -6,33 +6,19 @@ import {
   connector,
   createNetwork,
   eventually,
-  linkByToken,
   listener,
   startEcho,
+  startLinkedPair,
   startNginx,
   startSite,
-  type Host,
-  type Site,
+  type LinkedPair,
 } from './harness/index.ts';
 
-interface Pair extends AsyncDisposable {
-  readonly west: Site;
-  readonly east: Site;
-  /** Host of clients. */
-  readonly client: Host;
-  /** Host of servers. */
-  readonly server: Host;
-}
-
-/** East lets links in, and has nginx behind the routing key `web`; west listens at 8080 for it. */
-async function twoSites(t: TestContext): Promise<Pair> {
-  const net = await createNetwork({ hosts: ['west', 'east'], test: t });
-  const [client, server] = [net.host('west'), net.host('east')];
-  const east = await startSite(server, { access: true, resources: [connector('web', '127.0.0.1', 80)] });
-  const west = await startSite(client, { resources: [listener('web', '0.0.0.0', 8080)] });
-  await startNginx(server, { port: 80 });
-  await linkByToken(west, east);
-  return { west, east, client, server, [Symbol.asyncDispose]: () => net[Symbol.asyncDispose]() };
+/** East has nginx behind the routing key `web`. */
+async function twoSites(t: TestContext): Promise<LinkedPair> {
+  const pair = await startLinkedPair(t, { web: 8080 });
+  await startNginx(pair.server, { port: 8080 });
+  return pair;
 }
 
 const PAGE = ['curl', '-sS', '--max-time', '20', 'http://127.0.0.1:8080/'];
@@ -52,7 +38,7 @@ test('a listener is ready from the moment that a connection gets through, and cl
   await east.remove('Connector', 'web');
   await west.waitFor('Listener', 'web', ({ status, hasMatchingConnector }) => status === 'Pending' && hasMatchingConnector === false);
   await assert.rejects(client.run(PAGE), /refused|Failed to connect/);
-  await east.apply(connector('web', '127.0.0.1', 80));
+  await east.apply(connector('web', '127.0.0.1', 8080));
   await west.waitFor('Listener', 'web');
   assert.equal(await client.run(PAGE), 'hello from east\n');
 });

@@ -69,9 +69,9 @@ export class Host {
     return outputOf(`${argv.join(' ').slice(0, 300)} on ${this.name}`, await this.attempt(argv, options));
   }
 
-  /** Runs a program to its end, however it ends; it is killed after 30 s by default. */
+  /** Runs a program to its end, however it ends; it is killed after a minute by default. */
   attempt(argv: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
-    return execute(this.#within(argv), { timeoutMs: 30_000, ...options, env: environment(options.env) });
+    return execute(this.#within(argv), { timeoutMs: 60_000, ...options, env: environment(options.env) });
   }
 
   /** Starts a program that runs until it is ended, or the network is. Its output goes to a log. */
