@@ -51,17 +51,17 @@ test('TLS is from end to end, and the client checks the server', async (t) => {
   await assert.rejects(client.run(['psql', elsewhere, '-Atc', 'select 1']), /does not match host name "another"/);
 });
 
-test('COPY brings a gigabyte in and out unchanged', async (t) => {
+test('COPY brings 200 MB in and out unchanged', async (t) => {
   await using db = await database(t);
   const { client } = db.pair;
   // A stream cipher's output is as good as random, and the same for both ends; 1,000 characters fit into a row without compression.
-  const lines = 'head -c 750000000 /dev/zero | openssl enc -aes-128-ctr -nosalt -K 00 -iv 00 2>/dev/null | base64 -w 1000';
+  const lines = 'head -c 150000000 /dev/zero | openssl enc -aes-128-ctr -nosalt -K 00 -iv 00 2>/dev/null | base64 -w 1000';
   await client.run(['psql', db.url, '-c', 'create unlogged table bulk (line text)']);
   const pipe = (command: string): Promise<string> =>
     client.run(['bash', '-o', 'pipefail', '-c', command], { timeoutMs: 240_000, env: { URL: db.url } });
   const sent = await pipe(`{ ${lines} | tee /dev/fd/3 | psql "$URL" -qc 'copy bulk from stdin'; } 3>&1 | sha256sum`);
   const sizes = await client.run(['psql', db.url, '-Atc', 'select count(*), sum(length(line)) from bulk'], { timeoutMs: 120_000 });
-  assert.equal(sizes, '1000000|1000000000\n');
+  assert.equal(sizes, '200000|200000000\n');
   // The only reader begins at the first row by default, instead of joining others.
   assert.equal(await pipe(`PGOPTIONS='-c synchronize_seqscans=off' psql "$URL" -qc 'copy bulk to stdout' | sha256sum`), sent);
 });

@@ -31,23 +31,23 @@ async function digest(server: Host): Promise<string> {
 test('pipelined commands of many clients are all answered', async (t) => {
   await using pair = await redis(t);
   const { client, server } = pair;
-  const sizes = ['-c', '30', '-P', '50', '-n', '100000', '-r', '100000', '-d', '200'];
+  const sizes = ['-c', '30', '-P', '50', '-n', '20000', '-r', '20000', '-d', '200'];
   const benchmark = ['redis-benchmark', '-p', String(PORT), '-t', 'set,get,incr,lrange_100', '--csv'];
   const said = await client.run([...benchmark, ...sizes], { timeoutMs: 120_000 });
   assert.doesNotMatch(said, /error/i);
   const calls = /cmdstat_set:calls=(\d+).*failed_calls=(\d+)/.exec(await cli(server, ['info', 'commandstats']));
-  assert.deepEqual(calls?.slice(1), ['100000', '0']);
+  assert.deepEqual(calls?.slice(1), ['20000', '0']);
 });
 
 test('a mass insert through a pipe leaves what the same commands leave without a link', async (t) => {
   await using pair = await redis(t);
   const { client, server } = pair;
-  const commands = Array.from({ length: 300_000 }, (_, at) => `SET key:${at} value:${at * 7_919}:${'x'.repeat(at % 100)}\r\n`).join('');
-  assert.match(await cli(client, ['--pipe'], commands), /errors: 0, replies: 300000/);
+  const commands = Array.from({ length: 100_000 }, (_, at) => `SET key:${at} value:${at * 7_919}:${'x'.repeat(at % 100)}\r\n`).join('');
+  assert.match(await cli(client, ['--pipe'], commands), /errors: 0, replies: 100000/);
   const there = await digest(server);
-  assert.match(there, /^300000 [0-9a-f]{40}\n$/);
+  assert.match(there, /^100000 [0-9a-f]{40}\n$/);
   await cli(server, ['flushall']);
-  assert.match(await cli(server, ['--pipe'], commands), /errors: 0, replies: 300000/);
+  assert.match(await cli(server, ['--pipe'], commands), /errors: 0, replies: 100000/);
   assert.equal(await digest(server), there);
 });
 

@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { startLinkedPair, startSshd, type LinkedPair } from './harness/index.ts';
 
 const PORT = 2222;
-const BYTES = 200_000_000;
+const BYTES = 50_000_000;
 
 interface Shell extends AsyncDisposable {
   readonly pair: LinkedPair;

@@ -136,6 +136,7 @@ test('scripts for Skupper do the same with Earshot', async (t) => {
       const outcome = await sites[on].host.attempt(['sh', '-ec', lines.replaceAll(/\bskupper (?=[a-z-])/g, 'earshot ')], {
         cwd: net.host(on).dir,
         env: environmentOf(sites[on], shared),
+        timeoutMs: 240_000,
       });
       const said = outcome.stdout + outcome.stderr;
       assert.equal(outcome.code, code, said);

@@ -15,8 +15,8 @@ import {
 } from './harness/index.ts';
 
 const SLOW = 20;
-const BYTES = 200_000_000;
-/** MB by which a site may grow whatever its clients do; what they want to send is thirty times that. */
+const BYTES = 100_000_000;
+/** MB by which a site may grow whatever its clients do; what they want to send is fifteen times that. */
 const MOST_GROWTH = 130;
 /** Milliseconds that a step may take which moves much. */
 const PATIENCE = { timeoutMs: 120_000 };

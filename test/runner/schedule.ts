@@ -38,35 +38,51 @@ const LONGEST: readonly string[] = [
 ];
 
 /**
- * Files of `test/net` that run beside another one, longest first. They mostly wait, measure neither time nor memory, and change nothing of
- * the machine. All others run alone.
+ * Files of `test/net` that run beside another one, longest first. They measure neither time nor memory, and change nothing of the machine.
+ * All others run alone.
  */
 const BESIDE: readonly string[] = [
   'failures-cut',
-  'volume-listeners',
-  'live-traffic',
-  'trust-revocation',
-  'live-site',
   'paths-ring',
-  'trust-clock',
+  'skew',
+  'protocols-postgres',
+  'trust-revocation',
+  'protocols-http',
+  'two-sites',
+  'live-traffic',
+  'protocols-redis',
   'failures-supervisor',
-  'failures-routers',
-  'failures-crash',
-  'protocols-http2-client',
-  'protocols-failures',
-  'protocols-endings',
   'paths-endpoints',
-  'paths-moved-connector',
-  'paths-row',
-  'explain-faults',
-  'explain-firewall',
+  'paths-slow',
+  'volume-listeners',
   'demo-connection',
+  'failures-crash',
+  'protocols-ssh',
+  'skupper-scripts',
+  'trust-clock',
+  'paths-moved-connector',
+  'explain-faults',
+  'protocols-failures',
+  'protocols-http2-client',
+  'trust-tokens',
+  'live-site',
+  'status-servers',
+  'hostile-files',
+  'failures-routers',
+  'container-networks',
   'dashboards',
   'debug-connections',
-  'hostile-files',
+  'protocols-endings',
+  'trust-disk',
+  'explain-firewall',
+  'paths-row',
+  'trust-crash',
   'machine-manifests',
   'h2spec',
+  'volume-open-files',
+  'shared-figures',
   'harness',
+  'systemd-unit',
 ];
 
 /**
