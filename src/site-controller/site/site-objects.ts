@@ -1,6 +1,8 @@
 import type { Site } from '../../api/skupper/index.ts';
 import {
   label,
+  LOCAL_CA,
+  LOCAL_SERVER,
   NETWORK_STATUS,
   RENEWALS,
   ROUTER,
@@ -9,6 +11,7 @@ import {
   ROUTER_PORTS,
   ROUTER_SELECTOR,
   SECOND_ROUTER,
+  SITE_CA,
 } from '../../api/skupper/cluster-names.ts';
 import { routerRights } from '../../api/skupper/router-rights.ts';
 import type { ConfigMap, KubeObject, PodDisruptionBudget, Service } from '../../kube/objects.ts';
@@ -16,12 +19,12 @@ import { configMaps, deployments, podDisruptionBudgets, roleBindings, roles, ser
 import { formatAnchor } from '../../trust/anchor.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
+import { desiredCertificate, type DesiredCertificate } from '../trust/certificate-object.ts';
 import { mergeDesiredStates, emptyDesiredState, type DesiredState } from '../desired-state.ts';
 import { linkAccessObjects } from './link-access.ts';
 import { gone, own } from './own-objects.ts';
 import { ROUTER_LABELS, routerDeployment } from './router-deployment.ts';
 import { routerSecrets } from './router-secrets.ts';
-import { siteCertificates } from './site-certificates.ts';
 import { isTwofold, specProblems } from './site-spec.ts';
 import { sizeOf } from './size.ts';
 
@@ -33,7 +36,7 @@ export function siteObjects(view: NamespaceView): DesiredState {
     { ...emptyDesiredState, problems: specProblems(site, settings.access) },
     accounts(view, site),
     configs(view, site),
-    siteCertificates(view, site),
+    certificates(view, site),
     own(view, services, localService(site), keyOf(site)),
     linkAccessObjects(view, site),
     routers(view, site),
@@ -119,6 +122,22 @@ function configs(view: NamespaceView, site: Site): DesiredState {
 
 /** Tools of Skupper look for the configuration of its router under this key. This router has no such configuration. */
 const ROUTER_JSON = 'skrouterd.json';
+
+/** CAs of a site, and the certificate that its routers use between each other. */
+function certificates(view: NamespaceView, site: Site): DesiredState {
+  const name = nameOf(site);
+  const service = `${ROUTER_LOCAL}.${view.namespace}`;
+  const local = [ROUTER_LOCAL, service, `${service}.svc.cluster.local`];
+  const desired = (
+    hosts: readonly string[],
+    what: Pick<DesiredCertificate, 'name' | 'ca' | 'subject' | 'signing' | 'server'>,
+  ): DesiredState => desiredCertificate(view, { ...what, owners: [{ owner: site, hosts }], for: keyOf(site) });
+  return mergeDesiredStates([
+    desired([], { name: SITE_CA, ca: '', subject: `${name} site CA`, signing: true }),
+    desired([], { name: LOCAL_CA, ca: '', subject: `${name} local CA`, signing: true }),
+    desired(local, { name: LOCAL_SERVER, ca: LOCAL_CA, subject: ROUTER_LOCAL, server: true }),
+  ]);
+}
 
 function localService(site: Site): Service {
   const port = { name: 'amqps', port: ROUTER_PORTS.siblings, protocol: 'TCP', targetPort: ROUTER_PORTS.siblings };
