@@ -14,6 +14,7 @@ import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { directoryResources } from '../../platform/linux/resources.ts';
 import { nameOf } from '../../site/resources.ts';
 import { checkNewCluster } from '../../explain/gather/check-new-cluster.ts';
+import { portOwner } from '../../router/local/port-owner.ts';
 import { openFilesLimit } from '../../telemetry/open-files.ts';
 import { messageOf } from '../../telemetry/log.ts';
 import { printable } from '../../text/printable.ts';
@@ -97,7 +98,9 @@ async function portStep(what: string, port: number): Promise<Step> {
     await once(server, 'listening');
     return { ...step, state: 'pass', says: `free, for ${what}` };
   } catch (error) {
-    return { ...step, ...adviceOn(problemOf(error).code), state: 'warn', says: `not free, for ${what}: ${printable(messageOf(error))}` };
+    const { code } = problemOf(error);
+    const why = code === 'port-in-use' ? `in use by ${portOwner(port) ?? 'another process'}` : printable(messageOf(error));
+    return { ...step, ...adviceOn(code), state: 'warn', says: `not free, for ${what}: ${why}` };
   } finally {
     server.close();
   }

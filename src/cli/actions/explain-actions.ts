@@ -49,13 +49,17 @@ export async function explain(words: PlaceWords, terminal: Terminal, named: Name
   }
 }
 
+export function isKindWord(word: string): boolean {
+  return explainableKinds.some(({ words }) => words.includes(word.toLowerCase()));
+}
+
 /** @throws CliError usage */
 export function kindsNamed(word: string, { cluster }: Pick<ExplainPlace, 'cluster'>): readonly ExplainableKind[] {
   const lower = word.toLowerCase();
   const here = explainableKinds.filter(({ needsCluster }) => needsCluster === undefined || cluster !== undefined);
   const found = here.filter(({ words }) => words.includes(lower));
   if (found.length > 0) return found;
-  if (explainableKinds.some(({ words }) => words.includes(lower)))
+  if (isKindWord(word))
     throw new CliError('usage', `The kind ${quoted(word)} exists only in a cluster: select one with --platform kubernetes.`);
   const names = here.map(({ words: [name = ''] }) => name);
   throw new CliError('usage', `The kind ${quoted(word)} does not exist; kinds are ${names.join(', ')}${sentence(didYouMean(word, names))}`);

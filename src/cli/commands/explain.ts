@@ -39,8 +39,13 @@ export function addExplain(program: Command, terminal: Terminal): void {
     .action(async (first: string, second: string | undefined, options: ExplainOptions, command: Command) => {
       // As objects are shown: a routing key may have a slash too.
       const [, kind = first, name = second] = second === undefined ? (/^([^/]+)\/(.+)$/.exec(first) ?? []) : [];
-      if (name === undefined) command.error(`error: no object is named: give ${first} NAME or ${first}/NAME`);
-      const { explain } = await import('../actions/explain-actions.ts');
+      const { explain, isKindWord } = await import('../actions/explain-actions.ts');
+      if (name === undefined)
+        command.error(
+          isKindWord(first)
+            ? `error: no object is named: give ${first} NAME or ${first}/NAME`
+            : `error: no kind is named: give it before the name, such as listener ${first}`,
+        );
       await explain(placeWords(command), terminal, { kind, name }, options);
     });
 }

@@ -19,12 +19,14 @@ export function historyStep({ id, object }: Pick<Step, 'id' | 'object'>, { histo
   const success = recent.find(({ failure }) => failure === undefined)?.ended;
   const reasons = [...Map.groupBy(failed, ({ failure = '' }) => failure)].toSorted(([, one], [, other]) => other.length - one.length);
   const named = reasons.slice(0, 3).map(([reason, { length }]) => `${shownValue(reason)} ${length}`);
+  const listed = named.length === 1 ? '' : `: ${named.join(', ')}`;
   return {
     id,
     object,
     ...adviceFrom(reasons[0]?.[0], reasons[0]?.[1][0]?.by),
     state: 'warn',
-    says: `${failed.length} of the last ${recent.length} connections failed (${named.join(', ')}); last success ${success ?? 'unknown'}`,
+    // The code of the most frequent reason follows the text.
+    says: `last success ${success ?? 'unknown'}; ${failed.length} of the last ${recent.length} connections failed${listed}`,
     facts: {
       recent: recent.length,
       failed: failed.length,

@@ -122,6 +122,8 @@ export class RedemptionService {
         `site ${offer.siteName} does not accept links: enable link access there (linkAccess of its Site), then try again`,
       );
     }
+    if (siteId === offer.siteId)
+      throw new TrustError('token-refused', `site ${offer.siteName} itself issued it. Redeem it at another site`);
     const attempted = { grant: name, code, siteId, siteName, keyHash };
     const grant = await store.redeem(attempted);
     const redemption = `${name} ${siteId} ${keyHash}`;
@@ -261,6 +263,7 @@ const statuses = {
   'request-malformed': 400,
   'tls-weak': 400,
   'token-wrong-code': 403,
+  'token-refused': 403,
   revoked: 403,
   'token-unknown-grant': 404,
   'token-expired': 410,

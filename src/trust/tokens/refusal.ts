@@ -10,6 +10,7 @@ const known: ReadonlySet<string> = new Set<TrustCode>([
   'token-wrong-code',
   'token-expired',
   'token-used-up',
+  'token-refused',
   'revoked',
   'server-busy',
   'server-failed',

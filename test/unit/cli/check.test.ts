@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -245,5 +247,21 @@ describe('earshot check', () => {
     assert.match(directory.says, /\/namespaces\/west can be written$/);
     await west.answer('Site', 'west', {}, { status: 'Ready' });
     assert.match((await west.earshot(['check', '--pre'])).out, /warn +namespace\/west +has the Site west already/);
+  });
+
+  it('names the process that has a port which a site needs', async () => {
+    await using west = await Namespace.make();
+    const server = createServer().listen(45671);
+    // It does not matter if another process has the port already.
+    await once(server, 'listening').catch(() => undefined);
+    try {
+      const { out } = await west.earshot(['check', '--pre', '-o', 'json']);
+      const { findings } = JSON.parse(out);
+      const port = findings.find(({ object }: { object: string }) => object === 'port 45671');
+      assert.match(port.says, /^not free, for edge: in use by \S+ .*\S$/);
+      assert.match(port.do, /^Stop that program, or choose another port\.$/);
+    } finally {
+      server.close();
+    }
   });
 });

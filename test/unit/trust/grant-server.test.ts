@@ -446,6 +446,15 @@ describe('The grant server', () => {
     assert.equal(west.store.get('g')?.redemptions, 0);
   });
 
+  it('refuses its own site, and leaves the token to another one', async () => {
+    const site = makeSite('west');
+    await using west = await startGranting({ offer: () => ({ ...offer, siteId: site.siteId }) });
+    const token = await west.issue();
+    await assert.rejects(redeem(token, site), refusal('token-refused', /site west itself issued it\. Redeem it at another site$/));
+    await redeem(token);
+    assert.equal(west.store.get('g')?.redemptions, 1);
+  });
+
   it('answers a client during its request, for any number of silent connections of other addresses', async () => {
     await using west = await startGranting({ limits: { connections: 6, connectionsOfAddress: 2 } });
     const token = await west.issue();
