@@ -18,7 +18,7 @@ export function ObjectPage({ kind, name }: { readonly kind: string; readonly nam
         <h2 class="object">
           {kind}/{name}
         </h2>
-        <State tone={past ? 'quiet' : ready ? 'good' : toneOf(status)}>{past ? 'used up' : ready ? 'Ready' : status}</State>
+        <State tone={past ? 'quiet' : ready ? 'good' : toneOf(status)}>{past ? 'used up or expired' : ready ? 'Ready' : status}</State>
       </div>
       {message !== '' && (
         <p class="lead">

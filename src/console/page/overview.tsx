@@ -13,13 +13,7 @@ export function Overview(): JSX.Element {
   return (
     <>
       <Panel title="What is wrong" aside={<span class="aside">{items.length === 0 ? '' : plural(items.length, 'problem')}</span>}>
-        {items.length === 0 ? (
-          <Empty title="Nothing is wrong.">
-            <p>Every resource of the site is ready.</p>
-          </Empty>
-        ) : (
-          <Problems items={items.slice(0, MOST_PROBLEMS)} />
-        )}
+        {items.length === 0 ? <NoProblem linksDown={state.links.down} /> : <Problems items={items.slice(0, MOST_PROBLEMS)} />}
         {items.length > MOST_PROBLEMS && (
           <p class="foot">
             <a href={href(['objects'], { state: 'problem' })}>All objects that are not ready</a>
@@ -61,6 +55,21 @@ export function Overview(): JSX.Element {
 const MOST_PROBLEMS = 20;
 
 const rank = (severity: string): number => (severity === 'error' ? 0 : 1);
+
+/** A link from another site is not a resource of this one. */
+function NoProblem({ linksDown }: { readonly linksDown: number }): JSX.Element {
+  return linksDown === 0 ? (
+    <Empty title="Nothing is wrong.">
+      <p>Every resource of the site is ready.</p>
+    </Empty>
+  ) : (
+    <Empty title="Every resource of the site is ready.">
+      <p>
+        <a href={href(['network'], { state: 'problem' })}>{plural(linksDown, 'link')} not up</a>
+      </p>
+    </Empty>
+  );
+}
 
 function FirstSteps({ namespace }: { readonly namespace: string }): JSX.Element {
   const earshot = `earshot${namespace === 'default' ? '' : ` -n ${namespace}`}`;

@@ -158,7 +158,7 @@ export const resourceColumns: readonly Column<ResourceRow>[] = [
     title: 'Status',
     value: ({ status }) => status,
     cell: ({ status, ready, past }) => (
-      <State tone={past ? 'quiet' : ready ? 'good' : toneOf(status)}>{past ? 'used up' : ready ? 'Ready' : status}</State>
+      <State tone={past ? 'quiet' : ready ? 'good' : toneOf(status)}>{past ? 'used up or expired' : ready ? 'Ready' : status}</State>
     ),
   },
   { ...messageColumn, needs: 'medium' },
