@@ -226,7 +226,6 @@ test('the page says how old its data is while the console is gone, and is live a
   await see(page, 'The console does not answer.');
   assert.equal(await page.evaluate(`document.querySelector('main').classList.contains('old')`), true);
   const again = await startConsole(pair);
-  await page.goto('about:blank');
   await page.goto(await linkOf(again));
   await see(page, 'Live');
 });

@@ -49,5 +49,7 @@ export function goTo(target: string): void {
 }
 
 addEventListener('hashchange', () => {
+  // A new link in the address bar of an open page loads nothing by itself.
+  if (location.hash.startsWith('#t=')) location.reload();
   route.value = parseHash(location.hash);
 });
