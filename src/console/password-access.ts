@@ -33,12 +33,14 @@ export class PasswordAccess implements UserAccess {
   async admit({ authorization, address, now }: AccessRequest): Promise<Admission | 'busy' | undefined> {
     const [, encoded] = /^Basic ([A-Za-z0-9+/]{1,2048}={0,2})$/i.exec(authorization ?? '') ?? [];
     if (encoded === undefined) return undefined;
-    const hash = createHash('sha256').update(encoded).digest('hex');
+    const credentials = Buffer.from(encoded, 'base64').toString();
+    // Base64 has many forms of one text. A user must not take the cache with them.
+    const hash = createHash('sha256').update(credentials).digest('hex');
     const isKnown = this.#admitted.has(hash);
     const user = this.#admitted.get(hash);
     if (user !== undefined) return { user, permissions: allPermissions };
     if (!isKnown && !this.#attempts.take(address, now)) return 'busy';
-    const found = this.#userOf(Buffer.from(encoded, 'base64').toString());
+    const found = this.#userOf(credentials);
     if (found === undefined) {
       this.#admitted.delete(hash);
       return undefined;

@@ -1,5 +1,5 @@
 /** Handles each request to the console, from its address to its answer: a file of the page, a session, the API or a stream. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { RateLimiter } from '../limits/rate-limiter.ts';
@@ -88,6 +88,7 @@ export class RequestHandler implements Disposable {
     const path = addresses.localPath(target);
     const end = (): void => void response.destroy();
     if (!path.startsWith('/api/')) return serveFile(this.#files, path, request, response);
+    if (isOfAnotherSite(headers)) return refuse(response, 403, 'wrong-host', 'the request comes from a page of another site');
     if (path !== '/api/v1/session' || this.#options.users !== undefined)
       return detached('request/console-api', () => this.#serveApi(request, response, { path, query, port }), end);
     if (method !== 'POST') return answer(response, notAllowed('POST'));
@@ -190,4 +191,9 @@ function endWithAdmission(response: ServerResponse, before: Admission, admit: ()
     'close',
     bounded('stream/console-rights-closed', () => clearInterval(timer)),
   );
+}
+
+/** Fetch Metadata of browsers. A page of another site can send `GET` without `Origin`, and the browser adds the user's password. */
+function isOfAnotherSite({ 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
+  return site !== undefined && site !== 'same-origin' && site !== 'none';
 }

@@ -1,25 +1,23 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { HistoryStore } from '../../console/history-store.ts';
 import { History } from '../../console/history.ts';
 import { loadPage } from '../../console/page-assets.ts';
 import { PasswordAccess } from '../../console/password-access.ts';
-import { parsePasswordFile, type PasswordFile } from '../../console/password-file.ts';
-import { LOOPBACK, type ConsoleTls } from '../../console/listen.ts';
+import { LOOPBACK } from '../../console/listen.ts';
 import { serveConsole, type ConsoleServer } from '../../console/server.ts';
 import { Watcher } from '../../console/watcher.ts';
-import { readText } from '../../files/durable.ts';
 import { limitTable } from '../../limits/table.ts';
 import { layoutOf } from '../../platform/linux/layout.ts';
 import { bounded, detached } from '../../telemetry/boundary.ts';
 import { withoutUndefined } from '../../text/untrusted-fields.ts';
 import { VERSION } from '../../version.ts';
-import { pause } from '../../work/pause.ts';
 import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { listenFailure } from '../processes/listen-failure.ts';
 import { isMachine, type PlaceWords } from '../place.ts';
 import { openCluster, openResources, platformFor } from '../resources.ts';
+import { followFiles, readTls, readUsers } from './console-files.ts';
 import type { OpenSources } from './console-sources.ts';
 import { serveConsoleLinks } from './console-links.ts';
 
@@ -120,64 +118,4 @@ async function openInCluster(words: PlaceWords, until: AbortSignal, hasRevocatio
     openCluster({ platform: 'kubernetes', ...words }, PATIENCE),
   ]);
   return inClusterSources(cluster, until, hasRevocations);
-}
-
-/** Milliseconds between two reads of the certificate and the users. The kubelet takes about a minute to replace the files. */
-const FILES_EVERY = 60_000;
-const MOST_BYTES = 1_048_576;
-
-/** @throws CliError failed */
-async function readTls(directory: string, proxyFile?: string): Promise<ConsoleTls> {
-  const files = [join(directory, 'tls.crt'), join(directory, 'tls.key'), ...(proxyFile === undefined ? [] : [proxyFile])];
-  const [cert, key, proxyCa] = await Promise.all(files.map((file) => readText(file, { bytes: MOST_BYTES })));
-  if (proxyFile !== undefined && proxyCa === undefined)
-    throw new CliError(
-      'failed',
-      `The console cannot be served: ${proxyFile} does not exist. Mount the CA certificate of the proxies there.`,
-    );
-  if (cert !== undefined && key !== undefined) return { cert, key, ...(proxyCa === undefined ? {} : { proxyCa }) };
-  throw new CliError(
-    'failed',
-    `The console cannot be served: ${directory} does not have tls.crt and tls.key. Mount a Secret of the type kubernetes.io/tls.`,
-  );
-}
-
-/** @throws CliError failed */
-async function readUsers(file: string): Promise<PasswordFile> {
-  const text = await readText(file, { bytes: MOST_BYTES });
-  const read = parsePasswordFile(text ?? '');
-  const cause =
-    text === undefined
-      ? 'does not exist'
-      : `has no user whose password has one of the schemes {PLAIN}, {SHA} and {SSHA} (other lines: ${read.unsupported})`;
-  if (read.users.size === 0) throw new CliError('failed', `Users of the console cannot be read: ${file} ${cause}. Write one there.`);
-  return read;
-}
-
-interface Followers {
-  readonly server: ConsoleServer;
-  readonly passwords: PasswordAccess | undefined;
-}
-
-/** Files that are being replaced may not fit for a moment; the certificate and the users before then stay. */
-async function followFiles({ tls, users, proxyCa }: ConsoleOptions, { server, passwords }: Followers, until: AbortSignal): Promise<void> {
-  while (!until.aborted) {
-    await pause(FILES_EVERY, until).catch(() => undefined);
-    if (until.aborted) return;
-    const [certificate, file] = await Promise.allSettled([
-      tls === undefined ? undefined : readTls(tls, proxyCa),
-      users === undefined ? undefined : readUsers(users),
-    ]);
-    if (certificate.status === 'fulfilled' && certificate.value !== undefined) setTls(certificate.value, server);
-    if (file.status === 'fulfilled' && file.value !== undefined) passwords?.replaceFile(file.value);
-  }
-}
-
-/** A certificate and a key that do not fit are files in the middle of a change. */
-function setTls(tls: ConsoleTls, server: ConsoleServer): void {
-  try {
-    server.setTls(tls);
-  } catch {
-    // Read again soon.
-  }
 }

@@ -95,6 +95,26 @@ suite('the console for users with passwords', () => {
     assert.equal(await statusWith({ origin: 'null' }, 'POST'), 403);
   });
 
+  test('refuses what a page of another site requests with the password of its visitor', async () => {
+    await using console = await open();
+    const statusWith = async (site: string, path = OVERVIEW): Promise<number> =>
+      (await console.ask(path, { authorization: basic('ann', 'pass:word'), 'sec-fetch-site': site })).status;
+    const sites = ['cross-site', 'same-site', 'same-origin', 'none'];
+    assert.deepEqual(await Promise.all(sites.map((site) => statusWith(site))), [403, 403, 200, 200]);
+    assert.equal(await statusWith('cross-site', '/'), 200, 'a link of another site opens the page');
+  });
+
+  test('counts a user once, whatever form of Base64 its client sends', async () => {
+    const users = new PasswordAccess(parsePasswordFile('ann:{PLAIN}pass:word\nbob:{PLAIN}word'));
+    const admit = (authorization: string): ReturnType<PasswordAccess['admit']> =>
+      users.admit({ authorization, address: '192.0.2.1', now: 0 });
+    const forms = ['', '=', '=='].map((end) => `${basic('bob', 'word').replace(/=+$/, '')}${end}`);
+    const { burst } = limitTable.consoleAttemptsOfAddress.value;
+    for (const form of forms) assert.ok(typeof (await admit(form)) === 'object');
+    for (let at = 1; at < burst; at += 1) assert.equal(await admit(basic('ann', `${at}`)), undefined);
+    assert.equal(await admit(basic('ann', 'last')), 'busy');
+  });
+
   test('has no sessions by link', async () => {
     await using console = await open();
     assert.equal((await console.ask('/api/v1/session', {}, 'POST')).status, 401);
