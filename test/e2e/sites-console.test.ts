@@ -134,11 +134,11 @@ describe('the console of a site in a cluster', { timeout: 400_000 }, () => {
 
     it('shows revocations to a user who may read their record', async () => {
       assert.equal((await ask('revocations', 'view')).status, 403);
-      const role = ['create', 'role', 'record', '--verb=get', '--resource=secrets', '--resource-name=skupper-site-ledger'];
-      await west.cluster.kubectl(['--namespace', west.name, ...role]);
+      const reading = ['create', 'role', 'record', '--verb=get', '--resource=secrets', '--resource-name=skupper-site-ledger'];
+      await west.cluster.kubectl(['--namespace', west.name, ...reading]);
       await west.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'auditor' } });
-      for (const of of ['--role=record', '--clusterrole=view']) {
-        const binding = ['create', 'rolebinding', `auditor-${of.length}`, of, `--serviceaccount=${west.name}:auditor`];
+      for (const role of ['role=record', 'clusterrole=view']) {
+        const binding = ['create', 'rolebinding', `auditor-${role.length}`, `--${role}`, `--serviceaccount=${west.name}:auditor`];
         await west.cluster.kubectl(['--namespace', west.name, ...binding]);
       }
       const { status, body } = await ask('revocations', 'auditor');
