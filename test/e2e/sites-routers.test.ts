@@ -99,5 +99,12 @@ describe('the routers of a site in a cluster', { timeout: 400_000 }, () => {
       const { code, stderr } = await earshot(west, ['debug', 'conn'], kubeconfig);
       return code === 1 && stderr.includes(refused);
     });
+    // This role may not list kinds that hold codes of tokens.
+    const { stdout } = await earshot(west, ['explain', 'lnr', 'live', '-o', 'json'], kubeconfig);
+    const { steps } = JSON.parse(stdout) as { readonly steps: readonly Step[] };
+    assert.ok(
+      steps.some(({ id, state }) => id === 'listener.spec' && state === 'pass'),
+      stdout,
+    );
   });
 });

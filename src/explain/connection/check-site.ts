@@ -50,7 +50,9 @@ function objectsOf(facts: SiteFacts): readonly { readonly kind: SkupperKind; rea
 /** Sources that could not be read, once each, and files whose resource is not known. Without a process no router answers. */
 function unknownSteps(facts: SiteFacts): readonly Step[] {
   const ofRouters = valueOf(facts.stopped) === undefined ? [facts.network, facts.links] : [];
-  const sources = [facts.stopped, facts.objects, facts.written, facts.problems, ...ofRouters, facts.bundles];
+  // Rights have findings of their own. In a cluster, what was written comes from the same lists.
+  const written = facts.refused === undefined ? [facts.written] : [];
+  const sources = [facts.stopped, facts.objects, ...written, facts.problems, ...ofRouters, facts.bundles];
   const unread = [...new Set(sources.flatMap((source) => ('unknown' in source ? [source.unknown] : [])))];
   const files = (valueOf(facts.problems) ?? []).filter(({ resource, isError }) => isError && resource === undefined);
   return [
@@ -67,7 +69,7 @@ function unknownSteps(facts: SiteFacts): readonly Step[] {
 
 function missingSiteSteps(facts: SiteFacts): readonly Step[] {
   const { value } = 'value' in facts.objects ? facts.objects : { value: undefined };
-  if (value === undefined || value.some(({ kind }) => kind === 'Site')) return [];
+  if (value === undefined || facts.refused?.has('Site') === true || value.some(({ kind }) => kind === 'Site')) return [];
   return [
     {
       id: 'check.site',

@@ -20,7 +20,8 @@ export function explainConnection(facts: SiteFacts, kind: SkupperKind, name: str
   const found = valueOf(facts.objects)?.find((object) => object.kind === kind && nameOf(object) === name);
   const isWritten = valueOf(facts.written)?.some((object) => object.kind === kind && object.name === name) === true;
   const hasProblem = valueOf(facts.problems)?.some(({ resource }) => resource === `${kind}/${name}`) === true;
-  if (found === undefined && !isWritten && !hasProblem && 'value' in facts.objects) return undefined;
+  const isListed = 'value' in facts.objects && facts.refused?.has(kind) !== true;
+  if (found === undefined && !isWritten && !hasProblem && isListed) return undefined;
   const subject: Subject = { kind, name, found };
   const reported = found === undefined ? undefined : problemOfObject(found);
   const problem = found?.kind === 'Link' ? problemOfLink(found, facts, reported) : reported;

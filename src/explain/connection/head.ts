@@ -46,11 +46,12 @@ export function processStep(step: Step, { stopped, place }: SiteFacts): Step {
 /** Object of steps about the whole namespace. */
 export const namespaceObject = ({ namespace }: SiteFacts['place']): string => `namespace/${namespace}`;
 
-function specStep(step: Step, { objects, written, problems }: SiteFacts, { kind, name, found }: Subject): Step {
+function specStep(step: Step, { objects, refused, written, problems }: SiteFacts, { kind, name, found }: Subject): Step {
   const first = valueOf(problems)?.find(({ resource, isError }) => isError && resource === `${kind}/${name}`);
   if (first !== undefined) return { id: step.id, object: step.object, ...adviceOn('invalid-file'), says: first.text };
   if (step.state !== 'pass') return step;
-  if ('unknown' in objects) return { ...step, state: 'unknown', says: objects.unknown };
+  const unread = 'unknown' in objects ? objects.unknown : refused?.get(kind);
+  if (unread !== undefined) return { ...step, state: 'unknown', says: unread };
   const location = valueOf(written)?.find((object) => object.kind === kind && object.name === name)?.location;
   if (found?.status === undefined) {
     const says = `the site has not adopted it yet${location === undefined ? '' : ` (${location})`}`;
@@ -59,8 +60,10 @@ function specStep(step: Step, { objects, written, problems }: SiteFacts, { kind,
   return location === undefined ? step : { ...step, says: `read from ${location}` };
 }
 
-function siteStep(step: Step, { objects, place }: SiteFacts): Step {
+function siteStep(step: Step, { objects, refused, place }: SiteFacts): Step {
   if ('unknown' in objects) return { ...step, state: 'unknown', says: objects.unknown };
+  const refusal = refused?.get('Site');
+  if (refusal !== undefined) return { ...step, state: 'unknown', says: refusal };
   const sites = objects.value.filter(({ kind }) => kind === 'Site');
   const [first] = sites;
   if (first === undefined)

@@ -1,5 +1,5 @@
 /** Facts about one site, from which explanations of its objects are made: plain data. */
-import type { SkupperResource } from '../../api/skupper/index.ts';
+import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import type { CommandPlace } from '../../text/command-in.ts';
 import type { NamedRouter } from './object-problem.ts';
 
@@ -16,6 +16,7 @@ export interface SiteFacts {
   readonly stopped: Source<string | undefined>;
   /** Resources with their statuses. */
   readonly objects: Source<readonly SkupperResource[]>;
+  readonly refused?: RefusedKinds;
   /** Resources as they were written. */
   readonly written: Source<readonly WrittenObject[]>;
   /** Problems of written resources. */
@@ -58,6 +59,9 @@ export interface WrittenProblem {
   /** Location and message, for users. */
   readonly text: string;
 }
+
+/** Kinds that the user may not list, with a clause for each that says so. `objects` has none of them. */
+export type RefusedKinds = ReadonlyMap<SkupperKind, string>;
 
 /** Reachable sites, this one first. */
 export interface NetworkFacts {

@@ -90,5 +90,5 @@ async function explainOfSite({ site, probe }: ExplainPlace, kind: SkupperKind, n
   const explanation = explainConnection(facts, kind, name);
   if (explanation === undefined) return { names: namesOf(facts, kind) };
   const object = valueOf(facts.objects)?.find((each) => each.kind === kind && nameOf(each) === name);
-  return { explanation, title: titleOf(object), isUncertain: 'unknown' in facts.objects };
+  return { explanation, title: titleOf(object), isUncertain: 'unknown' in facts.objects || facts.refused?.has(kind) === true };
 }

@@ -1,6 +1,7 @@
 /** Gathers the facts about a site for explanations. No source waits for another, and each has a deadline. */
 import type { Site, SiteRecord, SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
-import { skupperKinds } from '../../api/skupper/index.ts';
+import { skupperKinds, skupperResources } from '../../api/skupper/index.ts';
+import { ForbiddenError } from '../../errors/forbidden-error.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { isKind, nameOf } from '../../site/resources.ts';
 import { VERSION } from '../../version.ts';
@@ -18,6 +19,7 @@ import {
   type PastConnection,
   type ProbedTarget,
   type ProbeFacts,
+  type RefusedKinds,
   type SiteFacts,
   type Source,
   type WrittenProblem,
@@ -45,7 +47,7 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
   const { namespace, where, commandFlags, conventions } = resources;
   const isMachine = conventions.platform.access === undefined;
   const connected = sources.connect?.();
-  const [stopped, objects, written, problems, asked, links, certificates, files, routers] = await Promise.all([
+  const [stopped, listed, written, problems, asked, links, certificates, files, routers] = await Promise.all([
     readSource('the state of the process', () => resources.notRunning()),
     readSource('the resources', () => listAll(resources)),
     readSource('the written resources', () => listWritten(resources)),
@@ -62,6 +64,8 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
     openFiles === undefined ? undefined : readSource('the open files', () => openFiles()),
     askRouters === undefined ? undefined : readConnected(connected, (signal) => askRouters('/v1/self', signal)),
   ]);
+  const objects = mapped(listed, (lists) => lists.objects);
+  const refused = 'value' in listed && listed.value.refused.size > 0 ? { refused: listed.value.refused } : {};
   const site =
     'value' in objects ? sortActiveFirst(objects.value.filter((object): object is Site => object.kind === 'Site'))[0] : undefined;
   return {
@@ -70,6 +74,7 @@ export async function gatherSite(sources: SiteSources): Promise<SiteFacts> {
     now: Date.now(),
     stopped,
     objects,
+    ...refused,
     written,
     problems,
     network: asked !== undefined && 'value' in asked ? asked : networkOfStatus(site, asked),
@@ -126,10 +131,29 @@ function mapped<T, U>(source: Source<T>, map: (value: T) => U): Source<U> {
   return 'value' in source ? { value: map(source.value) } : source;
 }
 
-async function listAll(resources: Resources): Promise<readonly SkupperResource[]> {
+interface Lists {
+  readonly objects: readonly SkupperResource[];
+  readonly refused: RefusedKinds;
+}
+
+/** A user may lack the right to some kinds: the role `view` has none to those that hold codes. */
+async function listAll(resources: Resources): Promise<Lists> {
   const supported = skupperKinds.filter((kind) => supportsKind(kind, resources.conventions.platform.capabilities));
-  const lists = await Promise.all(supported.map((kind): Promise<readonly SkupperResource[]> => resources.list(kind)));
-  return lists.flat();
+  const refused = new Map<SkupperKind, string>();
+  const lists = await Promise.all(
+    supported.map(async (kind): Promise<readonly SkupperResource[]> => {
+      try {
+        return await resources.list(kind);
+      } catch (error) {
+        if (!(error instanceof ForbiddenError)) throw error;
+        const { plural, group } = skupperResources[kind];
+        refused.set(kind, `your user may not list ${plural}.${group} in the namespace ${resources.namespace}`);
+        if (refused.size === supported.length) throw error;
+        return [];
+      }
+    }),
+  );
+  return { objects: lists.flat(), refused };
 }
 
 async function listWritten(resources: Resources): Promise<SiteFacts['written'] extends Source<infer T> ? T : never> {

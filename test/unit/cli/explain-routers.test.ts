@@ -116,6 +116,24 @@ describe('earshot explain in a cluster whose routers answer', () => {
     assert.equal((await shown(cluster, ['link', 'east'])).cause?.code, 'tls-foreign-ca');
   });
 
+  it('without the right to some kinds explains the others, and names the right for those', async () => {
+    await using cluster = await siteWithRouter((each) => / access(grants|tokens)$/.test(each));
+    await using _pods = await startRouterPods(cluster, { 'router-1': router });
+    const { cause } = await shown(cluster, ['lnr', 'web', '--probe']);
+    assert.equal(cause?.code, 'target-refused');
+    const { verdict, steps } = await shown(cluster, ['accessgrant', 'any']);
+    assert.equal(verdict, 'unknown');
+    assert.ok(steps.some((step) => step.says === 'your user may not list accessgrants.skupper.io in the namespace west'));
+    const check = JSON.parse((await cluster.earshot(['check', '-o', 'json'])).out) as {
+      readonly findings: readonly { readonly state: string; readonly says: string }[];
+    };
+    const unknown = check.findings.filter(({ state: of }) => of === 'unknown').map((step) => step.says);
+    assert.deepEqual(
+      unknown.filter((text) => text.includes('skupper.io')),
+      ['accessgrants', 'accesstokens'].map((kind) => `your user may not list ${kind}.skupper.io in the namespace west`),
+    );
+  });
+
   for (const [right, says] of [
     ['get secrets/reader', 'your user may not get secrets/reader in the namespace west'],
     ['create pods/portforward', 'your user may not get and create pods/portforward in the namespace west'],

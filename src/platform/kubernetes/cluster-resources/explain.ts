@@ -1,4 +1,5 @@
 import { EarshotError } from '../../../errors/earshot-error.ts';
+import { ForbiddenError } from '../../../errors/forbidden-error.ts';
 import { ApiError, isAlreadyExists, isNamespaceTerminating, TransportError } from '../../../kube/errors.ts';
 import type { CommandPlace } from '../../../text/command-in.ts';
 import { isRecord } from '../../../text/is-record.ts';
@@ -19,6 +20,7 @@ export function explained(error: unknown, place: ClusterPlace): unknown {
     error instanceof ApiError ? afterAnswer(error, place) : error instanceof TransportError ? afterSilence(error, place) : undefined;
   if (found === undefined) return error;
   const [code, message] = found;
+  if (error instanceof ApiError && error.status === 403) return new ForbiddenError(code, message);
   // The cause is omitted: its text is part of the message, and a printed chain would repeat it.
   return new EarshotError(code, message);
 }
