@@ -12,6 +12,9 @@ import type { ListedObserver } from './observers.ts';
 
 type Finding = Pick<ConditionNow, 'status' | 'reason' | 'message'>;
 
+/** Reasons of conditions that are True. Scripts wait for the first two, which Skupper's operator writes. */
+const reasons = { initialized: 'Initialized', deployed: 'InstallSuccessful', supported: 'Supported' } as const;
+
 /** @param problems those of all resources @param now RFC 3339 time, to the second */
 export function observerStatus(
   view: NamespaceView,
@@ -22,7 +25,7 @@ export function observerStatus(
   const spec = readObserverSpec(observer);
   const key: ResourceKey = keyOf(observer);
   const own = problems.filter(({ resource }) => resource === key);
-  const initialized = { status: 'True', reason: 'Initialized', message: 'The object is reconciled.' } as const;
+  const initialized = { status: 'True', reason: reasons.initialized, message: 'The object is reconciled.' } as const;
   const findings = { Initialized: initialized, Deployed: deployedOf(view, spec, own), SpecSupported: supportedOf(spec) };
   const next = Object.entries(findings).map(([type, finding]): ConditionNow => ({ type, ...finding }));
   const { generation } = observer.metadata;
@@ -57,14 +60,13 @@ function deployedOf(view: NamespaceView, spec: ObserverSpec, problems: readonly 
   const warnings = problems.map(problemText).join(' ');
   return {
     status: 'True',
-    // As of Skupper's operator: scripts wait for it.
-    reason: 'InstallSuccessful',
+    reason: reasons.deployed,
     message: `The console answers at ${address}. The Secret ${spec.users.secret} has its users and passwords. ${warnings}`.trim(),
   };
 }
 
 function supportedOf({ ignored }: ObserverSpec): Finding {
-  if (ignored.length === 0) return { status: 'True', reason: 'Supported', message: 'Every field of the spec has an effect.' };
+  if (ignored.length === 0) return { status: 'True', reason: reasons.supported, message: 'Every field of the spec has an effect.' };
   const message = `These fields of the spec have no effect: ${ignored.join(', ')}.`;
   return { status: 'False', reason: conditionReason('not-on-platform'), message };
 }
