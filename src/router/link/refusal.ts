@@ -4,6 +4,7 @@ import { LinkError, type LinkCode } from './link-errors.ts';
 import type { Fields, Stream, StreamHandler } from '../../http2/contract.ts';
 import { STATUS_FIELD } from '../wire.ts';
 import { printableAscii } from '../../text/printable.ts';
+import { sentence } from '../../text/sentence.ts';
 
 /**
  * Responds with a status and an error type of RFC 9209 section 2.3. Further input is consumed and dropped, so that the session's window
@@ -30,12 +31,21 @@ export function refuseLink(stream: Stream, error: LinkError): StreamHandler {
  * @param self the name of this site, as the peer knows it
  */
 export function refusalIn(text: string, peer: string, self: string): LinkError | undefined {
-  // In the debug data of a GOAWAY it follows the text of the session.
-  const [, code, message] = /(?:^|\()([a-z][a-z-]{1,31}): (.*?)\)?$/s.exec(text) ?? [];
+  const [, code, message] = PEER_TEXT.exec(text) ?? [];
   if (code === undefined || message === undefined || !isSaid(code)) return undefined;
   // The peer's own text says `here` and means its site.
   if (message.includes(UNREVOKED_BY)) return new LinkError(code, revokedBy(peer, self));
   return new LinkError(code, `${peer} refuses this link: ${printableAscii(message, 300)}`);
+}
+
+/** In the debug data of a GOAWAY, code and message follow the text of the session. */
+const PEER_TEXT = /(?:^|\()([a-z][a-z-]{1,31}): (.*?)\)?$/s;
+
+/** Why a routing stream broke, for users. @param text reason of its reset, with the peer's own words if that closed the link */
+export function brokenBecause(text: string): string {
+  const [, code] = PEER_TEXT.exec(text) ?? [];
+  if (code === 'silent') return 'The other end closed the link, because it had received nothing from this one for too long.';
+  return sentence(`The routing stream broke: ${text}`);
 }
 
 /** Message of a refusal for users. */

@@ -371,7 +371,9 @@ export class Incoming implements Placed {
       linkMetrics.refused.inc({ reason: reason.code });
       this.#options.limitedLog.warn({ ...linkFields(this.#link), address: this.address, error: reason }, 'peer disconnected');
     }
-    this.#link.cut(reason);
+    // If this end closed the connection, its streams break too: the link ended for the first reason.
+    const { error: cause } = this.#connection;
+    this.#link.cut(reason.code === 'lost' && cause instanceof LinkError ? cause : reason);
   }
 
   #refuse(stream: Stream, reason: LinkError): void {

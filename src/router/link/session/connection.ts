@@ -142,6 +142,11 @@ export class Connection implements Watched, MemoryUser {
     return this.session.state === 'open';
   }
 
+  /** Why this end closed it, or the error of its socket. */
+  get error(): Error | undefined {
+    return this.#error;
+  }
+
   async ping(deadline: number): Promise<number> {
     this.roundTrip = await this.session.ping(deadline);
     return this.roundTrip;
@@ -159,7 +164,7 @@ export class Connection implements Watched, MemoryUser {
 
   giveUp(milliseconds: number): void {
     this.fellSilent = true;
-    this.destroy(new LinkError('silent', `The peer sent nothing for ${milliseconds} ms, although it was pinged.`));
+    this.destroy(new LinkError('silent', `The peer was silent for ${Math.round(milliseconds / 1_000)} s and answered no ping.`));
   }
 
   destroy(error?: Error): void {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { testAuthority } from '../support/certificates.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -49,4 +50,32 @@ test('the accepting side reports an incoming link: site, address, cost, since; a
     ({ incoming, listeners }) => incoming.length === 1 && listeners['Listener/web']?.lostSites === undefined,
   );
   assert.equal(west.state.endedIncoming?.length, 0);
+});
+
+test('an incoming link that falls silent says so, and not which stream broke', async (t) => {
+  const authority = await testAuthority();
+  await using west = await start({
+    ...siteConfig('west'),
+    liveness: { suspectAfter: 500, deadAfter: 1_000 },
+    accesses: [access(await authority.issue())],
+  });
+  const port = await accessPort(west);
+  const sockets: Socket[] = [];
+  const path = createServer((client) => {
+    const server = connect(port, '127.0.0.1');
+    for (const socket of [client, server]) socket.on('error', () => {});
+    client.pipe(server).pipe(client);
+    sockets.push(client, server);
+  });
+  await new Promise<void>((resolve) => path.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    path.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const { port: through } = path.address() as AddressInfo;
+  await using _east = await start({ ...siteConfig('east'), links: [link('west', through, await authority.issue())] });
+  await until(west, 'the link', ({ incoming }) => incoming.length === 1);
+  for (const socket of sockets) socket.unpipe().pause();
+  await until(west, 'the end of the link', ({ endedIncoming = [] }) => endedIncoming.length > 0);
+  assert.match(west.state.endedIncoming?.[0]?.reason ?? '', /^The peer was silent for \d+ s and answered no ping\.$/);
 });
