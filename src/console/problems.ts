@@ -13,7 +13,7 @@ export function listProblems(facts: Facts): readonly ProblemView[] {
   const notReady = listNotReady(facts.objects, facts.at).map((one) => resourceProblem(one, byKey.get(`${one.kind}/${one.name}`), facts));
   const named = new Set(notReady.map(({ object }) => object));
   // If nothing runs, every status says so.
-  const resources = facts.notRunning === undefined ? [...notReady, ...silentLinks(facts, named)] : [];
+  const resources = facts.notRunning === undefined ? [...notReady, ...silentLinks(facts, named), ...silentSites(facts)] : [];
   const all = [...placeProblems(facts), ...fileProblems(facts), ...resources, ...(facts.exposure?.problems ?? [])];
   return all.toSorted((one, other) => rank(one) - rank(other));
 }
@@ -57,6 +57,21 @@ function silentLinks({ links, at }: Facts, named: ReadonlySet<string>): readonly
     const [code, message] = [found?.code ?? 'silent', found?.message ?? `${remoteSiteName} no longer answers on this link.`];
     return [problemView('Link', name, silentSince === undefined ? 'down' : 'silent', message, { ...adviceOf(code), code, since })];
   });
+}
+
+/** Sites that no longer answer on a link that they opened. No resource of this site shows it until the link ends. */
+function silentSites({ incoming, links }: Facts): readonly ProblemView[] {
+  const known = new Set(links.filter(({ silentSince }) => silentSince !== undefined).map(({ remoteSiteId }) => remoteSiteId));
+  const silent = incoming.filter(
+    ({ siteId, silentSince, ended }) => silentSince !== undefined && ended === undefined && !known.has(siteId),
+  );
+  return [...new Map(silent.map((link) => [link.siteId, link])).values()].map(({ siteName, silentSince = 0 }) =>
+    problemView('site', siteName, 'silent', `${siteName} no longer answers on its link to this site.`, {
+      ...adviceOf('silent'),
+      code: 'silent',
+      since: new Date(silentSince).toISOString(),
+    }),
+  );
 }
 
 function resourceProblem({ kind, name, status, message }: NotReady, object: SiteObject | undefined, facts: Facts): ProblemView {

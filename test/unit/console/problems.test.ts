@@ -23,6 +23,19 @@ test('a link that is silent is a problem before its resource says so, since the 
   assert.deepEqual([problem?.status, problem?.code, problem?.since], ['silent', 'silent', new Date(silentSince).toISOString()]);
 });
 
+test('a site that is silent on its link to this one is a problem, once and until the link ends', async () => {
+  const state = memoryState();
+  const south = { siteId: 'south-id', siteName: 'south', address: '192.0.2.1:1', cost: 1, silentSince: state.now - 2_500 };
+  state.links = { items: [], incoming: [south, { ...south, address: '192.0.2.1:2' }] };
+  const watcher = memoryWatcher(state);
+  await watcher.read();
+  const [problem, ...others] = watcher.problems.filter(({ kind }) => kind === 'site');
+  assert.deepEqual([problem?.object, problem?.code, others.length], ['site/south', 'silent', 0]);
+  state.links = { items: [], incoming: [], endedIncoming: [] };
+  await watcher.read();
+  assert.ok(watcher.problems.every(({ kind }) => kind !== 'site'));
+});
+
 test('names of peers become bounded text without control characters', async () => {
   const state = memoryState();
   state.network = [{ id: 'x', name: `\u202e<script>${'a'.repeat(5_000)}\n`, links: 'none', routers: {} }];
