@@ -101,7 +101,7 @@ export const modules = {
   },
   connections: {
     'no-connector': ['condition metric', 'No connector of the routing key is reachable.',
-      'Create a Connector, or check the links on the path.'],
+      'Create a Connector, or check the links on the path. If the message names a site, check the link with it.'],
     'servers-failing': ['condition', 'All servers that the listener leads to refused the last attempt. Connections are still offered to them.',
       "See the status of the Connector at the site that the message names."],
     'server-untried': ['condition', "The connector's server is being tried for the first time.", 'Nothing.'],

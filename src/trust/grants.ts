@@ -98,7 +98,7 @@ export function planRedemption(attempt: RedeemAttempt, grant: GrantRecord, now: 
   if (grant.redemptions >= grant.redemptionsAllowed) {
     throw new TrustError(
       'token-used-up',
-      `grant ${grant.name} was redeemed ${grant.redemptions} times of ${grant.redemptionsAllowed} allowed: ask for a new token`,
+      `grant ${grant.name} is used up (${grant.redemptions} of ${grant.redemptionsAllowed} redemptions): ask for a new token`,
     );
   }
   return {

@@ -61,7 +61,7 @@ describe('conditions of two sites', { timeout: 300_000 }, () => {
       /it has expired/.test(status?.message ?? ''),
     );
     await east.create(named(used, 'used-up'), named(short, 'expired'));
-    await useless('used-up', /redeemed 1 times of 1 allowed: ask for a new token/);
+    await useless('used-up', /is used up \(1 of 1 redemptions\): ask for a new token/);
     await useless('expired', /expired at \S+: ask for a new token/);
 
     await west.remove(SKUPPER, 'Site', 'west');

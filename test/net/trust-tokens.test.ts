@@ -129,7 +129,7 @@ describe('tokens', { concurrency: 3 }, () => {
     await east.waitFor('AccessGrant', 'brief', ({ message = '' }) => /it has expired/.test(message));
     const table: Readonly<Record<string, readonly [token: object, wanted: RegExp]>> = {
       expired: [brief, /refuses the token: grant brief expired at \d{4}-.*: ask for a new token/],
-      'used-up': [used, /refuses the token: grant used was redeemed 1 times of 1 allowed: ask for a new token/],
+      'used-up': [used, /refuses the token: grant used is used up \(1 of 1 redemptions\): ask for a new token/],
       'cut-code': [{ ...good, code: good.code.slice(0, -3) }, /the code does not match grant good: the token was edited/],
       'cut-authority': [{ ...good, ca: good.ca.slice(0, 120) }, /is not a valid token: .*Copy the complete token again/],
       'other-grant': [{ ...good, url: good.url.replace('/good', '/gone') }, /grant gone does not exist: it was deleted/],

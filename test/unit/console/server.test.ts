@@ -201,7 +201,10 @@ suite('the console server', () => {
     const [problem] = body['problems'] as readonly Readonly<Record<string, unknown>>[];
     assert.equal(problem?.['object'], 'Listener/billing');
     assert.equal(problem?.['code'], 'no-connector');
-    assert.equal(problem?.['advice'], 'Create a Connector, or check the links on the path.');
+    assert.equal(
+      problem?.['advice'],
+      'Create a Connector, or check the links on the path. If the message names a site, check the link with it.',
+    );
     assert.equal(problem?.['since'], '2025-12-31T23:50:00Z');
     assert.deepEqual(body['expiring'], [{ certificate: 'east', days: 3 }]);
   });

@@ -32,7 +32,7 @@ describe('Redeeming a token', () => {
       refusal('token-unknown-grant', /grant other does not exist/),
     );
     await redeem(token);
-    await assert.rejects(redeem(token), refusal('token-used-up', /1 times of 1/));
+    await assert.rejects(redeem(token), refusal('token-used-up', /1 of 1 redemptions/));
     clock.advance(DAY);
     await assert.rejects(redeem(token), refusal('token-expired', /expired at/));
   });
