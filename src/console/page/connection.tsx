@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { ConnectionDetailView, ConnectionView } from '../contract.ts';
 import { ExplanationPanel } from './explanation.tsx';
 import { bytes, count, duration, milliseconds } from './format.ts';
-import { Failure, FigureList, Panel, State, useApi, type Tone } from './parts.tsx';
+import { FactList, Failure, FigureList, Panel, State, useApi, type Tone } from './parts.tsx';
 import { RequestList } from './requests.tsx';
 import { href } from './route.ts';
 import { clock } from './store.ts';
@@ -38,7 +38,7 @@ function Record({ connection }: { readonly connection: ConnectionDetailView }): 
       {message !== undefined && <p class="lead">{message}</p>}
       {others > 0 && <p class="lead">{count(others)} more with this ID: a peer has used it again.</p>}
       <Figures connection={connection} />
-      <Facts connection={connection} />
+      <ConnectionFacts connection={connection} />
     </>
   );
 }
@@ -64,26 +64,18 @@ function Figures({ connection }: { readonly connection: ConnectionView }): JSX.E
   );
 }
 
-function Facts({ connection }: { readonly connection: ConnectionView }): JSX.Element {
+function ConnectionFacts({ connection }: { readonly connection: ConnectionView }): JSX.Element {
   const { id, begun, from, client, listener, via, to, server } = connection;
-  const facts: readonly (readonly [title: string, text: string])[] = [
-    ['Client', [from, client].filter(Boolean).join(' ')],
-    ['Listener', listener ?? ''],
-    ['Routers between', via.join(', ')],
-    ['Server', [to, server].filter(Boolean).join(' ')],
-    ['Begun', new Date(begun).toLocaleString()],
-    ['ID', id],
-  ];
   return (
-    <dl class="facts">
-      {facts
-        .filter(([, text]) => text !== '')
-        .map(([title, text]) => (
-          <div key={title}>
-            <dt>{title}</dt>
-            <dd>{text}</dd>
-          </div>
-        ))}
-    </dl>
+    <FactList
+      items={[
+        ['Client', [from, client].filter(Boolean).join(' ')],
+        ['Listener', listener ?? ''],
+        ['Routers between', via.join(', ')],
+        ['Server', [to, server].filter(Boolean).join(' ')],
+        ['Begun', new Date(begun).toLocaleString()],
+        ['ID', id],
+      ]}
+    />
   );
 }

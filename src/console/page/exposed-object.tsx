@@ -1,5 +1,5 @@
 /** One object of the Exposure view. */
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import {
   exposedKinds,
   type BackendView,
@@ -15,7 +15,7 @@ import { messageColumn } from './columns.tsx';
 import { ExplanationPanel } from './explanation.tsx';
 import { addressText, listenerColumns, Verdict } from './exposure.tsx';
 import { conditionColumns, YamlPanel } from './object.tsx';
-import { Empty, Failure, Message, Panel, Prose, Since, State, useApi } from './parts.tsx';
+import { Empty, FactList, Failure, Message, Panel, Prose, Since, State, useApi } from './parts.tsx';
 import { href } from './route.ts';
 import { Table, type Column } from './table.tsx';
 
@@ -35,7 +35,7 @@ function ListenerPage({ name }: { readonly name: string }): JSX.Element {
       {(view) => (
         <>
           <Head kind="Listener" name={name} state={<Verdict of={view.verdict} />} message={view.message} advice={view.advice} />
-          <Facts
+          <FactList
             items={[
               ['Class', <ClassLink key="class" name={view.className} />],
               ['Addresses', addressText(view) || 'none yet'],
@@ -102,7 +102,7 @@ function PodPage({ name }: { readonly name: string }): JSX.Element {
       {(view) => (
         <>
           <Head kind="Pod" name={name} state={<Verdict of={view.verdict} />} message={view.message} advice={view.advice} />
-          <Facts
+          <FactList
             items={[
               ['Node', view.node ?? 'none yet'],
               ['Phase', view.phase],
@@ -139,7 +139,7 @@ function ClassPage({ name }: { readonly name: string }): JSX.Element {
       {(view) => (
         <>
           <Head kind="ListenerClass" name={name} state={<State tone="quiet">{view.serviceType}</State>} message={view.message} />
-          <Facts items={[['Policy', view.policy.join(', ') || 'defaults']]} />
+          <FactList items={[['Policy', view.policy.join(', ') || 'defaults']]} />
           <ExplanationPanel kind={exposedKinds.classes} name={name} />
           <Panel title="Listeners of this namespace">
             <Table
@@ -205,21 +205,6 @@ function Head({
         </p>
       )}
     </>
-  );
-}
-
-function Facts({ items }: { readonly items: readonly (readonly [title: string, text: ComponentChildren])[] }): JSX.Element {
-  return (
-    <dl class="facts">
-      {items
-        .filter(([, text]) => text !== '')
-        .map(([title, text]) => (
-          <div key={title}>
-            <dt>{title}</dt>
-            <dd>{text}</dd>
-          </div>
-        ))}
-    </dl>
   );
 }
 

@@ -98,6 +98,22 @@ export function Message({ text }: { readonly text: string }): JSX.Element {
   );
 }
 
+/** Titles with their texts. Empty ones are left out. */
+export function FactList({ items }: { readonly items: readonly (readonly [title: string, text: ComponentChildren])[] }): JSX.Element {
+  return (
+    <dl class="facts">
+      {items
+        .filter(([, text]) => text !== '')
+        .map(([title, text]) => (
+          <div key={title}>
+            <dt>{title}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
 /** Where more about a problem is shown. */
 export function problemHref({ kind, name }: ProblemView): string | undefined {
   const list = listOfKind(kind);

@@ -1,49 +1,16 @@
 /** A NetworkObserver against an API server in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sites } from '../../../../src/api/skupper/index.ts';
-import { networkObservers, type NetworkObserver } from '../../../../src/api/skupper/network-observer.ts';
-import { startInformer } from '../../../../src/kube/watch/informer.ts';
 import { ApiError } from '../../../../src/kube/errors.ts';
 import type { Deployment, KubeObject, Secret } from '../../../../src/kube/objects.ts';
-import { deployments, secrets, type Resource } from '../../../../src/kube/resource.ts';
-import { nameOf, SiteCaches } from '../../../../src/site-controller/caches.ts';
-import { NamespaceReconciler } from '../../../../src/site-controller/namespace-reconciler.ts';
-import { createLogger } from '../../../../src/telemetry/log.ts';
-import { PlayedApi } from '../../exposure/support/played-api.ts';
-import { settings } from '../support/view.ts';
+import { deployments, secrets } from '../../../../src/kube/resource.ts';
+import { openNamespace, type ObservedNamespace } from './support/observed-namespace.ts';
 
-async function open() {
-  const api = new PlayedApi();
-  const stop = new AbortController();
-  const caches = new SiteCaches({ start: startInformer, client: api, served: new Set([nameOf(networkObservers)]), signal: stop.signal });
-  await caches.synced;
-  const reconciler = new NamespaceReconciler({
-    client: api,
-    caches,
-    settings: { ...settings, grants: { ...settings.grants, enabled: false } },
-    events: { record: () => {}, [Symbol.asyncDispose]: async () => {} },
-    log: createLogger({ level: 'silent', component: 'test' }),
-    now: () => '2026-01-31T00:00:00Z',
-    wake: () => {},
-  });
-  const metadata = { namespace: 'west', name: 'west', uid: 'site', generation: 1 };
-  api.put(sites, { apiVersion: 'skupper.io/v2alpha1', kind: 'Site', metadata, spec: {} });
-  const observer = { ...metadata, name: 'network-observer', uid: 'o1' };
-  api.put(networkObservers, { apiVersion: 'observability.skupper.io/v2alpha1', kind: 'NetworkObserver', metadata: observer, spec: {} });
-  // The key of an object in memory has its kind and names.
-  const find = <T extends KubeObject>({ plural }: Resource<T>, name: string): T | undefined =>
-    [...api.objects].find(([id, object]) => id.includes(plural) && object.metadata.name === name)?.[1] as T | undefined;
-  return {
-    api,
-    find,
-    pass: () => reconciler.pass('west', stop.signal),
-    deployed: () => find<NetworkObserver>(networkObservers, 'network-observer')?.status?.conditions.find(({ type }) => type === 'Deployed'),
-    async [Symbol.asyncDispose]() {
-      await reconciler[Symbol.asyncDispose]();
-      stop.abort();
-    },
-  };
+async function open(): Promise<ObservedNamespace> {
+  const namespace = await openNamespace();
+  namespace.putSite();
+  namespace.observe('network-observer');
+  return namespace;
 }
 
 const usersIn = (secret: Secret | undefined): string => Buffer.from(secret?.data?.['htpasswd'] ?? '', 'base64').toString();
