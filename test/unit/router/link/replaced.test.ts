@@ -104,10 +104,11 @@ describe('what a link carries that another has replaced', () => {
   });
 
   it('is ended when that certificate ends, where no other link to the site is left', async (t) => {
-    t.mock.timers.enable({ apis: ['Date', 'setInterval'], now: Date.now() });
     await using net = await replaced(inTwoMinutes());
     const ended = once(net.held, 'error');
     net.client.apply({ ...net.config, links: [] });
+    // Intervals are real: a busy machine leaves part of the routing to the next one.
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
     t.mock.timers.tick(MINUTE);
     net.held.write('until then');
     await once(net.held, 'data');
