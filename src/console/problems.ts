@@ -62,9 +62,10 @@ function silentLinks({ links, at }: Facts, named: ReadonlySet<string>): readonly
 /** Sites that no longer answer on a link that they opened. No resource of this site shows it until the link ends. */
 function silentSites({ incoming, links }: Facts): readonly ProblemView[] {
   const known = new Set(links.filter(({ silentSince }) => silentSince !== undefined).map(({ remoteSiteId }) => remoteSiteId));
-  const silent = incoming.filter(
-    ({ siteId, silentSince, ended }) => silentSince !== undefined && ended === undefined && !known.has(siteId),
-  );
+  const open = incoming.filter(({ ended }) => ended === undefined);
+  // A site that linked here again, or from another router, does answer.
+  const answering = new Set(open.flatMap(({ siteId, silentSince }) => (silentSince === undefined ? [siteId] : [])));
+  const silent = open.filter(({ siteId }) => !answering.has(siteId) && !known.has(siteId));
   return [...new Map(silent.map((link) => [link.siteId, link])).values()].map(({ siteName, silentSince = 0 }) =>
     problemView('site', siteName, 'silent', `${siteName} no longer answers on its link to this site.`, {
       ...adviceOf('silent'),

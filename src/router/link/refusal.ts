@@ -4,7 +4,6 @@ import { LinkError, type LinkCode } from './link-errors.ts';
 import type { Fields, Stream, StreamHandler } from '../../http2/contract.ts';
 import { STATUS_FIELD } from '../wire.ts';
 import { printableAscii } from '../../text/printable.ts';
-import { sentence } from '../../text/sentence.ts';
 
 /**
  * Responds with a status and an error type of RFC 9209 section 2.3. Further input is consumed and dropped, so that the session's window
@@ -41,11 +40,11 @@ export function refusalIn(text: string, peer: string, self: string): LinkError |
 /** In the debug data of a GOAWAY, code and message follow the text of the session. */
 const PEER_TEXT = /(?:^|\()([a-z][a-z-]{1,31}): (.*?)\)?$/s;
 
-/** Why a routing stream broke, for users. @param text reason of its reset, with the peer's own words if that closed the link */
-export function brokenBecause(text: string): string {
+/** Why the other end closes the link, for users. @param text reason of its GOAWAY */
+export function closingBecause(text: string): string {
   const [, code] = PEER_TEXT.exec(text) ?? [];
   if (code === 'silent') return 'The other end closed the link, because it had received nothing from this one for too long.';
-  return sentence(`The routing stream broke: ${text}`);
+  return `the peer is closing: ${printableAscii(text)}`;
 }
 
 /** Message of a refusal for users. */

@@ -23,7 +23,7 @@ test('a link that is silent is a problem before its resource says so, since the 
   assert.deepEqual([problem?.status, problem?.code, problem?.since], ['silent', 'silent', new Date(silentSince).toISOString()]);
 });
 
-test('a site that is silent on its link to this one is a problem, once and until the link ends', async () => {
+test('a site that is silent on its link to this one is a problem, once and until it links again or the link ends', async () => {
   const state = memoryState();
   const south = { siteId: 'south-id', siteName: 'south', address: '192.0.2.1:1', cost: 1, silentSince: state.now - 2_500 };
   state.links = { items: [], incoming: [south, { ...south, address: '192.0.2.1:2' }] };
@@ -31,9 +31,12 @@ test('a site that is silent on its link to this one is a problem, once and until
   await watcher.read();
   const [problem, ...others] = watcher.problems.filter(({ kind }) => kind === 'site');
   assert.deepEqual([problem?.object, problem?.code, others.length], ['site/south', 'silent', 0]);
-  state.links = { items: [], incoming: [], endedIncoming: [] };
-  await watcher.read();
-  assert.ok(watcher.problems.every(({ kind }) => kind !== 'site'));
+  const { silentSince: _, ...again } = { ...south, address: '192.0.2.1:3' };
+  for (const incoming of [[south, again], []]) {
+    state.links = { items: [], incoming };
+    await watcher.read();
+    assert.ok(watcher.problems.every(({ kind }) => kind !== 'site'));
+  }
 });
 
 test('names of peers become bounded text without control characters', async () => {

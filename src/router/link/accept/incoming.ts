@@ -15,7 +15,7 @@ import { Link } from '../link.ts';
 import { linkFields } from '../link-log.ts';
 import { linkMetrics } from '../link-metrics.ts';
 import { OneMessage } from '../session/one-message.ts';
-import { refuse, refuseLink, refusalOf, UNREVOKE } from '../refusal.ts';
+import { closingBecause, refuse, refuseLink, refusalOf, UNREVOKE } from '../refusal.ts';
 import { PLACES_OF_LINK, type Placed } from './places.ts';
 import { RETRY_AFTER, serveRenewal } from '../session/renewal.ts';
 import { RoutingStream, type RoutingStreamEvents } from '../session/routing-stream.ts';
@@ -30,7 +30,6 @@ import {
   SIBLING_LINK,
   SIBLING_PART,
 } from '../../wire.ts';
-import { printableAscii } from '../../../text/printable.ts';
 
 export interface IncomingOptions {
   readonly host: LinkHost;
@@ -106,7 +105,7 @@ export class Incoming implements Placed {
       host: options.host,
       events: {
         onRequest: (stream, head) => this.#request(stream, head),
-        onGoaway: (reason) => this.#link?.retire(`the peer is closing: ${printableAscii(reason.reason)}`),
+        onGoaway: (reason) => this.#link?.retire(closingBecause(reason.reason)),
         onSilence: () => this.#link?.silenceChanged(),
         onClose: (reason, error) => this.#onClose(reason, error),
       },

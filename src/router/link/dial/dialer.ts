@@ -20,6 +20,7 @@ import { expiredError } from '../tls-errors.ts';
 import { openFirst, type DialTarget } from './dial-endpoints.ts';
 import { CONNECTIONS_OF_PEER, PLACES_OF_LINK } from '../accept/places.ts';
 import { problemOf } from '../../../errors/problem.ts';
+import { sentence } from '../../../text/sentence.ts';
 
 /** Milliseconds after which a link counts as steady and is reopened at once when it ends. An earlier end counts as a failure. */
 const STEADY = 5_000;
@@ -255,7 +256,7 @@ export class Dialer {
     const current = this.#current;
     if (current === undefined || current.opened.link !== link || this.#stop.signal.aborted) return;
     this.#planNext(current);
-    this.#setProblem({ code: 'lost', message: `The link to ${current.peer} ended: ${link.reason ?? 'no reason is known'}.` });
+    this.#setProblem({ code: 'lost', message: sentence(`The link to ${current.peer} ended: ${link.reason ?? 'no reason is known'}`) });
     this.#silentPeer = current.opened.silent ? current.peer : undefined;
     if (this.#standby !== undefined) {
       this.#swap();
@@ -403,7 +404,7 @@ export class Dialer {
         return;
       }
       if (opened.link.state !== 'up')
-        throw new LinkError('lost', `The link to ${peer} ended: ${opened.link.reason ?? 'no reason is known'}.`);
+        throw new LinkError('lost', sentence(`The link to ${peer} ended: ${opened.link.reason ?? 'no reason is known'}`));
       this.#replace({ opened, target, revision, peer, upAt: performance.now(), renewAt: renewAt(opened.link.expires, Date.now()) });
       linkMetrics.attempts.inc({ outcome: 'up' });
     } catch (error) {

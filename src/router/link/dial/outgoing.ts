@@ -13,7 +13,7 @@ import type { RouterId } from '../../../routing/contract.ts';
 import { Link } from '../link.ts';
 import { linkFields } from '../link-log.ts';
 import { OneMessage } from '../session/one-message.ts';
-import { refusalIn, refusalOf, refuse, waysOn } from '../refusal.ts';
+import { closingBecause, refusalIn, refusalOf, refuse, waysOn } from '../refusal.ts';
 import { RoutingStream, type RoutingStreamEvents } from '../session/routing-stream.ts';
 import { certificateOf, ownerOf, type PeerCertificate } from '../peer-certificate.ts';
 import { connectError } from '../tls-errors.ts';
@@ -374,7 +374,7 @@ class Outgoing implements OpenedLink {
       return;
     }
     this.#end.abort(new LinkError('closed', `${peer} is closing its connections: ${printableAscii(reason.reason)}.`));
-    this.#link?.retire(`the peer is closing: ${printableAscii(reason.reason)}`);
+    this.#link?.retire(closingBecause(reason.reason));
   }
 
   #closed(connection: Connection, reason: StreamReset, error: Error | undefined): void {
@@ -389,8 +389,11 @@ class Outgoing implements OpenedLink {
 
   #cutOff(error: unknown): void {
     const { host, peer } = this.#options;
-    const reason = error instanceof LinkError ? error : new LinkError('routing', `${peer} violates the routing protocol.`, error);
     if (this.#link === undefined) return;
+    const found = error instanceof LinkError ? error : new LinkError('routing', `${peer} violates the routing protocol.`, error);
+    // If this end closed the connection, its streams break too: the link ended for the first reason.
+    const cause = this.#forward?.error;
+    const reason = found.code === 'lost' && cause instanceof LinkError ? cause : found;
     if (this.#link.state !== 'down') host.log.warn({ ...linkFields(this.#link), error: reason }, 'peer disconnected');
     this.#link.cut(reason);
   }

@@ -3,11 +3,11 @@ import { bounded } from '../../../telemetry/boundary.ts';
 import { RateLimiter } from '../../../limits/rate-limiter.ts';
 import type { CpuBudgetUser } from '../../../limits/cpu-budget.ts';
 import { LinkError } from '../link-errors.ts';
-import { brokenBecause } from '../refusal.ts';
 import { piecesOf } from '../../../routing/codec.ts';
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../../http2/contract.ts';
 import { Backlog } from './backlog.ts';
 import { frameMessage, MessageReader } from './framing.ts';
+import { sentence } from '../../../text/sentence.ts';
 import { limitTable } from '../../../limits/table.ts';
 
 export interface RoutingStreamEvents {
@@ -130,7 +130,7 @@ export class RoutingStream implements StreamHandler {
   onDrain(): void {}
 
   onReset(reason: StreamReset): void {
-    this.#fail(new LinkError('lost', brokenBecause(reason.reason)));
+    this.#fail(new LinkError('lost', sentence(`The routing stream broke: ${reason.reason}`)));
   }
 
   /** Reads the backlog and then the chunk, as far as the state and the limits allow; the rest is kept. */

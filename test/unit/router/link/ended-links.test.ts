@@ -52,30 +52,52 @@ test('the accepting side reports an incoming link: site, address, cost, since; a
   assert.equal(west.state.endedIncoming?.length, 0);
 });
 
-test('an incoming link that falls silent says so, and not which stream broke', async (t) => {
-  const authority = await testAuthority();
-  await using west = await start({
-    ...siteConfig('west'),
-    liveness: { suspectAfter: 500, deadAfter: 1_000 },
-    accesses: [access(await authority.issue())],
-  });
-  const port = await accessPort(west);
-  const sockets: Socket[] = [];
-  const path = createServer((client) => {
-    const server = connect(port, '127.0.0.1');
-    for (const socket of [client, server]) socket.on('error', () => {});
-    client.pipe(server).pipe(client);
-    sockets.push(client, server);
-  });
-  await new Promise<void>((resolve) => path.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
+const SILENT = /The peer was silent for \d+ s and answered no ping\.$/;
+const UNHEARD = /The other end closed the link, because it had received nothing from this one for too long\.$/;
+
+for (const { gives, west: atWest, east: atEast } of [
+  { gives: 'accepting', west: SILENT, east: UNHEARD },
+  { gives: 'dialing', west: UNHEARD, east: SILENT },
+] as const) {
+  test(`both ends of a silent link that the ${gives} one gives up name the end that was silent`, async (t) => {
+    const authority = await testAuthority();
+    const liveness = { suspectAfter: 500, deadAfter: 1_000 };
+    await using west = await start({
+      ...siteConfig('west'),
+      ...(gives === 'accepting' ? { liveness } : {}),
+      accesses: [access(await authority.issue())],
+      connectors: [connector('web', 9)],
+    });
+    const port = await accessPort(west);
+    // The path from the end that falls silent.
+    const silenced: Socket[] = [];
+    const all: Socket[] = [];
+    const path = createServer((client) => {
+      const server = connect(port, '127.0.0.1');
+      for (const socket of [client, server]) socket.on('error', () => {});
+      client.pipe(server).pipe(client);
+      all.push(client, server);
+      silenced.push(gives === 'accepting' ? client : server);
+    });
+    await new Promise<void>((resolve) => path.listen(0, '127.0.0.1', resolve));
+    t.after(() => {
+      path.close();
+      for (const socket of all) socket.destroy();
+    });
+    const { port: through } = path.address() as AddressInfo;
+    await using east = await start({
+      ...siteConfig('east'),
+      ...(gives === 'dialing' ? { liveness } : {}),
+      links: [link('west', through, await authority.issue())],
+      listeners: [listener('web', await freePort())],
+    });
+    await until(east, 'the listener', ({ listeners }) => listeners['Listener/web']?.listening === true);
+    // Another attempt must not bring the link back before the states are read.
     path.close();
-    for (const socket of sockets) socket.destroy();
+    for (const socket of silenced) socket.unpipe().pause();
+    await until(east, 'the end of the link', ({ listeners }) => listeners['Listener/web']?.lostSites !== undefined);
+    await until(west, 'the end of the incoming link', ({ endedIncoming = [] }) => endedIncoming.length > 0);
+    assert.match(east.state.listeners['Listener/web']?.lostSites?.[0]?.reason ?? '', atEast);
+    assert.match(west.state.endedIncoming?.[0]?.reason ?? '', atWest);
   });
-  const { port: through } = path.address() as AddressInfo;
-  await using _east = await start({ ...siteConfig('east'), links: [link('west', through, await authority.issue())] });
-  await until(west, 'the link', ({ incoming }) => incoming.length === 1);
-  for (const socket of sockets) socket.unpipe().pause();
-  await until(west, 'the end of the link', ({ endedIncoming = [] }) => endedIncoming.length > 0);
-  assert.match(west.state.endedIncoming?.[0]?.reason ?? '', /^The peer was silent for \d+ s and answered no ping\.$/);
-});
+}
