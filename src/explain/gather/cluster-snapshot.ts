@@ -4,6 +4,7 @@ import { isForbidden } from '../../kube/errors.ts';
 import type { KubeObject } from '../../kube/objects.ts';
 import type { Resource } from '../../kube/resource.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { withoutUndefined } from '../../text/untrusted-fields.ts';
 
 type Reader = Pick<KubeClient, 'find' | 'list'>;
 
@@ -14,10 +15,12 @@ type Reader = Pick<KubeClient, 'find' | 'list'>;
  */
 export function clusterSnapshot(client: Reader, most: number): Reader {
   const lists = new Map<string, Promise<readonly KubeObject[]>>();
-  const listOf = <T extends KubeObject>(of: Resource<T>, namespace: string | undefined): Promise<readonly T[]> => {
-    const key = `${of.group}/${of.plural}/${namespace ?? ''}`;
+  const listOf = <T extends KubeObject>(of: Resource<T>, namespace: string | undefined, fieldSelector?: string): Promise<readonly T[]> => {
+    const key = `${of.group}/${of.plural}/${namespace ?? ''}/${fieldSelector ?? ''}`;
     // Each list has the objects of its kind.
-    return lists.getOrInsertComputed(key, () => listSome(client, of, namespace, most)) as Promise<readonly T[]>;
+    return lists.getOrInsertComputed(key, () => listSome(client, of, withoutUndefined({ namespace, fieldSelector }), most)) as Promise<
+      readonly T[]
+    >;
   };
   return {
     async find<T extends KubeObject>(of: Resource<T>, key: Key): Promise<T | undefined> {
@@ -32,19 +35,16 @@ export function clusterSnapshot(client: Reader, most: number): Reader {
     },
     async *list<T extends KubeObject>(of: Resource<T>, selection: Selection = {}): AsyncIterable<T> {
       const isSelected = selectorOf(selection);
-      for (const object of await listOf(of, selection.namespace)) if (isSelected(object)) yield object;
+      // A user may have the right to list one name only (`resourceNames`).
+      const one = /^metadata\.name=[^,]+$/.test(selection.fieldSelector ?? '') ? selection.fieldSelector : undefined;
+      for (const object of await listOf(of, selection.namespace, one)) if (isSelected(object)) yield object;
     },
   };
 }
 
-async function listSome<T extends KubeObject>(
-  client: Reader,
-  of: Resource<T>,
-  namespace: string | undefined,
-  most: number,
-): Promise<readonly T[]> {
+async function listSome<T extends KubeObject>(client: Reader, of: Resource<T>, selection: Selection, most: number): Promise<readonly T[]> {
   const found: T[] = [];
-  for await (const object of client.list(of, namespace === undefined ? {} : { namespace })) if (found.push(object) >= most) break;
+  for await (const object of client.list(of, selection)) if (found.push(object) >= most) break;
   return found;
 }
 

@@ -30,3 +30,16 @@ test('a snapshot asks for single objects that it may not list, or that are beyon
   const snapshot = clusterSnapshot({ list: refused.list, find: client.find }, 100);
   assert.equal((await snapshot.find(nodes, { name: 'n1' }))?.metadata.name, 'n1');
 });
+
+test('a snapshot asks for one name only if that is all that is selected: some users may list no more', async (t) => {
+  const client = clusterOf({ objects });
+  const list = t.mock.method(client, 'list');
+  const snapshot = clusterSnapshot(client, 100);
+  const selection = { namespace: 'shop', fieldSelector: 'metadata.name=b' };
+  const found = await Array.fromAsync(snapshot.list(pods, selection));
+  assert.deepEqual(
+    found.map(({ metadata }) => metadata.name),
+    ['b'],
+  );
+  assert.deepEqual(list.mock.calls[0]?.arguments, [pods, selection]);
+});
