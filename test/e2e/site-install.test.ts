@@ -12,6 +12,8 @@ import { Namespace } from './support/namespace.ts';
 import { SKUPPER, skupper } from './support/sites.ts';
 
 const NAME = 'site-install';
+/** Twelve kinds, and NetworkObserver. */
+const DEFINITIONS = 13;
 const SYSTEM = 'earshot-system';
 const ACCOUNT = `system:serviceaccount:${SYSTEM}:skupper-controller`;
 const DEPLOYMENT = `/apis/apps/v1/namespaces/${SYSTEM}/deployments/skupper-controller`;
@@ -77,7 +79,7 @@ describe('the chart’s connection half on a cluster', { timeout: 400_000 }, () 
     const controllers = await podsOf(SYSTEM, 'application=skupper-controller,skupper.io/component=controller');
     assert.equal(new Set(controllers.map(({ spec }) => spec.nodeName)).size, 2);
     // The definitions come once one leads.
-    await eventually('all definitions', async () => (await definitions('skupper.io')).length === 12);
+    await eventually('all definitions', async () => (await definitions('skupper.io')).length === DEFINITIONS);
   });
 
   it('has a kind of the same name as the other half, and a distinct short name', async () => {
@@ -154,6 +156,6 @@ describe('the chart’s connection half on a cluster', { timeout: 400_000 }, () 
     assert.equal(await cluster.api.find(DEPLOYMENT), undefined);
     assert.equal(await may('list', 'secrets', '--all-namespaces'), false);
     assert.notEqual(await apart.get(SKUPPER, 'Site', 'apart'), undefined);
-    assert.equal((await definitions('skupper.io')).length, 12);
+    assert.equal((await definitions('skupper.io')).length, DEFINITIONS);
   });
 });

@@ -85,12 +85,14 @@ const BESIDE: readonly string[] = [
   'systemd-unit',
 ];
 
+/** Boots a cluster too, and measures that no connection is lost: two clusters at once are too much for two cores. */
+const ALONE = 'sites-upgrade';
+
 /**
  * Files of `test/e2e` that boot a cluster of their own, longest first. They run one after another, beside those of the shared cluster: two
  * files never meet in one cluster.
  */
 const OWN_CLUSTER: readonly string[] = [
-  'sites-upgrade',
   'chart',
   'lifecycle-takeover',
   'site-install',
@@ -104,7 +106,11 @@ const pathsOf = (tier: string, names: readonly string[]): readonly string[] => n
 export const schedules = {
   unit: { together, first: pathsOf('unit', LONGEST) },
   net: { alone: (file) => !BESIDE.includes(nameOf(file)), first: pathsOf('net', BESIDE) },
-  e2e: { lane: (file) => (OWN_CLUSTER.includes(nameOf(file)) ? 'own cluster' : 'shared cluster'), first: pathsOf('e2e', OWN_CLUSTER) },
+  e2e: {
+    lane: (file) => (OWN_CLUSTER.includes(nameOf(file)) ? 'own cluster' : 'shared cluster'),
+    alone: (file) => nameOf(file) === ALONE,
+    first: pathsOf('e2e', OWN_CLUSTER),
+  },
 } satisfies Readonly<Record<string, Schedule>>;
 
 /** The name of a file below the folder of its tier. */
