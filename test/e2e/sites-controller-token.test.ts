@@ -112,7 +112,9 @@ describe('the token of the controller of sites', { timeout: 120_000 }, () => {
     const rbac = 'apis/rbac.authorization.k8s.io/v1';
     const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }];
     await refused(thief.create(at(rbac, 'roles', west.name), { ...owned('mine'), rules }), /only the Role skupper-router/);
-    await refused(thief.create(at(rbac, 'roles', west.name), { ...owned('skupper-router'), rules }), /names each Secret/);
+    await refused(thief.create(at(rbac, 'roles', west.name), { ...owned('skupper-router'), rules }), /name each Secret/);
+    const writes = [{ apiGroups: [''], resources: ['services'], verbs: ['create'] }];
+    await refused(thief.create(at(rbac, 'roles', west.name), { ...owned('network-observer'), rules: writes }), /consoles, which only read/);
     await west.cluster.api.create(`/${rbac}/namespaces/${west.name}/roles`, { metadata: { name: 'reader' }, rules });
     const binding = {
       ...owned('mine'),
