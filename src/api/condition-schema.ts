@@ -20,5 +20,5 @@ const condition = object('One thing that is known about the object.', {
     maxLength: 1024,
     pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$',
   }),
-  message: text('For people: what is the case, and what to do about it.', { maxLength: 32_768 }),
+  message: text('For users: the state, and what to do about it.', { maxLength: 32_768 }),
 });

@@ -4,7 +4,7 @@ import { limitTable } from '../limits/table.ts';
 import { allPermissions, type Admission } from './permissions.ts';
 import type { ReviewedUser } from './reviewed-user.ts';
 
-/** What access to the console depends on. */
+/** Facts that decide whether a request is admitted. */
 export interface AccessRequest {
   readonly authorization: string | undefined;
   /** Address of the client. */

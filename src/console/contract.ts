@@ -325,7 +325,7 @@ export interface KeySiteView {
 export interface KeyDetailView extends KeyView {
   readonly sites: readonly KeySiteView[];
   readonly candidates: readonly CandidateView[];
-  /** Of all sites, not only of this one. */
+  /** Paths of all sites with a listener, not only of this one. */
   readonly paths: readonly KeyPathView[];
   readonly resources: readonly ResourceRow[];
   readonly problemList: readonly ProblemView[];

@@ -158,7 +158,7 @@ export class HistoryStore implements AsyncDisposable {
     this.#database.prepare('DELETE FROM steps WHERE seconds = ? AND number NOT BETWEEN ? AND ?').run(seconds, first, last);
   }
 
-  /** Objects whose last step is too old would take space for ever. */
+  /** Objects whose last step is too old would occupy space forever. */
   #forgetSeries(ids: ReadonlyMap<number, string>, used: ReadonlySet<number>): void {
     this.#database.exec('BEGIN');
     const forget = this.#database.prepare('DELETE FROM series WHERE number = ?');

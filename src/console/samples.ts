@@ -53,7 +53,7 @@ export class SampleReader {
     this.#most = most;
   }
 
-  /** What was read so far, without a line that has not ended. */
+  /** Content of the complete lines so far. */
   get sample(): Sample {
     return { keys: this.#keys, certificates: this.#certificates, eventLoopDelay: this.#eventLoopDelay };
   }

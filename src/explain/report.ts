@@ -19,7 +19,7 @@ export interface CommonCause {
   readonly affected: readonly string[];
 }
 
-/** What people read of a report. Each step is one problem, however many objects it affects. */
+/** Lines of a report as users read it. Each step is one problem, however many objects it affects. */
 export interface ReportLines {
   readonly causes: readonly CommonCause[];
   readonly findings: readonly Step[];

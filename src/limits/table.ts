@@ -591,7 +591,7 @@ const records = {
     value: { burst: 200, perSecond: 200 },
     note: ', failed ones and ended ones each',
     of: 'a router',
-    beyond: 'one for each of 200 keys a second, which take turns; `of` counts the others',
+    beyond: 'one for each of 200 keys a second, round-robin; `of` counts the others',
   },
   recordTexts: {
     name: 'different texts in records of ended connections',

@@ -16,7 +16,7 @@ import {
 
 const SLOW = 20;
 const BYTES = 100_000_000;
-/** MB by which a site may grow whatever its clients do; what they want to send is fifteen times that. */
+/** Most MB by which a site may grow. Its clients send fifteen times that. */
 const MOST_GROWTH = 130;
 /** Milliseconds that a step may take which moves much. */
 const PATIENCE = { timeoutMs: 120_000 };

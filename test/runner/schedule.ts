@@ -92,14 +92,7 @@ const ALONE = 'sites-upgrade';
  * Files of `test/e2e` that boot a cluster of their own, longest first. They run one after another, beside those of the shared cluster: two
  * files never meet in one cluster.
  */
-const OWN_CLUSTER: readonly string[] = [
-  'chart',
-  'lifecycle-takeover',
-  'site-install',
-  'mounts-dual-stack',
-  'harness',
-  'crds',
-];
+const OWN_CLUSTER: readonly string[] = ['chart', 'lifecycle-takeover', 'site-install', 'mounts-dual-stack', 'harness', 'crds'];
 
 const pathsOf = (tier: string, names: readonly string[]): readonly string[] => names.map((name) => `test/${tier}/${name}.test.ts`);
 

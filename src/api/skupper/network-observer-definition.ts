@@ -9,14 +9,14 @@ const spec = anyObject(
     '`service.port`, `resources` and `containerResources.networkObserver`. The condition `SpecSupported` names fields without effect.',
 );
 
-const status = object('What was created, and whether it works.', {
+const status = object('The created objects and their state.', {
   conditions: optional(
     conditions(
       '`Initialized`: the object is reconciled. `Deployed`: the console answers. `SpecSupported`: every field of the spec has an effect.',
     ),
   ),
   deployedRelease: optional(
-    object('What was created.', { name: text('The name of the Deployment, Service, ServiceAccount, Role and RoleBinding.') }),
+    object('The created objects.', { name: text('The name of the Deployment, Service, ServiceAccount, Role and RoleBinding.') }),
   ),
 });
 
@@ -34,7 +34,7 @@ export function networkObserverDefinition(): CustomResourceDefinition {
     status: { schema: status, nullable: false },
     columns: [
       column('Deployed', '.status.conditions[?(@.type=="Deployed")].status', 'Whether the console answers.'),
-      column('Message', '.status.conditions[?(@.type=="Deployed")].message', 'What is the case, and what to do about it.'),
+      column('Message', '.status.conditions[?(@.type=="Deployed")].message', 'The state, and what to do about it.'),
       column('Age', '.metadata.creationTimestamp', 'Time since the object was created.', 'date'),
     ],
     specMayBeLeftOut: true,

@@ -58,7 +58,7 @@ export interface Followers {
   readonly passwords: Pick<PasswordAccess, 'replaceFile'> | undefined;
 }
 
-/** A file that is missing may be in the middle of a replacement: what it had stays. A file without users signs everyone out. */
+/** Keeps the content of a missing file, which may be about to be replaced. Signs everyone out if the file has no users. */
 export async function followFiles(
   { tls, users, proxyCa, every = EVERY }: FollowOptions,
   { server, passwords }: Followers,

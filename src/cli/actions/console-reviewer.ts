@@ -17,7 +17,7 @@ interface AccessReview extends KubeObject {
   readonly status?: { readonly allowed?: boolean };
 }
 
-/** What a right is about, besides the kind. */
+/** Narrows a right to a part of a kind. */
 interface Part {
   readonly subresource?: string;
   readonly name?: string;

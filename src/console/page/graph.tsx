@@ -84,7 +84,7 @@ export function Graph({ sites, links, paths }: GraphProps): JSX.Element {
   );
 }
 
-/** What sites at the ends of paths have, by ID. */
+/** Roles of the sites at the ends of paths, by ID. */
 function rolesOf(paths: readonly KeyPathView[]): ReadonlyMap<string, string> {
   const [from, to] = [new Set(paths.map((path) => path.from.id)), new Set(paths.flatMap((path) => path.to?.id ?? []))];
   return new Map([...from.union(to)].map((id) => [id, from.has(id) ? (to.has(id) ? 'listener, connector' : 'listener') : 'connector']));

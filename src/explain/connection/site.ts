@@ -67,7 +67,7 @@ function filesSteps(step: Step, { openFiles = [] }: SiteFacts): readonly Step[] 
 /** Part of the limit of open files that needs attention. */
 const NEARLY_FULL = 0.8;
 
-/** What arrives at a router waits for its event loop. */
+/** Data that arrives at a router waits for its event loop. */
 function delaySteps({ id, object }: Step, { routers = [], now }: SiteFacts): readonly Step[] {
   const measured = routers.flatMap(({ router, startedAt, eventLoopDelay: ms }) => (ms === undefined ? [] : [{ router, startedAt, ms }]));
   const slow = measured.filter(({ ms, startedAt }) => ms >= NOTICEABLE && now - startedAt >= WARM_UP);

@@ -69,7 +69,7 @@ export class ClusterRouters implements AskableRouters, Disposable {
     return (await this.#client(method)).ask(name, path, method, signal);
   }
 
-  /** Opens connections, so that the first requests do not wait for them. What fails will fail again, with its reason. */
+  /** Opens connections, so that the first requests do not wait for them. The requests themselves report errors. */
   async connect(): Promise<void> {
     const connected = new AbortController();
     const connect = async (): Promise<void> => {

@@ -17,7 +17,7 @@ export interface RouterPod {
 export interface WatchedRouterPods {
   /** The running pods, by name; empty before the first list. */
   list(): Promise<readonly RouterPod[]>;
-  /** Reason why there is no list yet; undefined once there is one. */
+  /** Reason why no list has arrived; undefined after the first one. */
   problem(): string | undefined;
 }
 

@@ -6,16 +6,16 @@ const MOST_KEYS = 200;
 const MOST_SEEN = 1_024;
 
 /**
- * Chooses which of many connections get a record: as many as the rate permits, and beyond it one for each key and second. More than
- * `MOST_KEYS` keys take turns, and half of the records are for keys that came in the second before: a client that names ever more keys
- * does not hide those that return. Clocks are in milliseconds.
+ * Chooses which of many connections get a record: as many as the rate permits, and beyond it one for each key and second. If there are more
+ * than `MOST_KEYS` keys, they are recorded round-robin. Half of these records are for keys of the second before, so a client that names ever
+ * more keys does not hide those that return. Clocks are in milliseconds.
  */
 export class RecordSampler {
   readonly #limiter: RateLimiter;
   /** Keys of this second, and of the one before. */
   #seen = new Set<string>();
   #returning = new Set<string>();
-  /** Keys that have had their turn, with the second of their record. */
+  /** Keys recorded in this round, with the second of their record. */
   readonly #recorded = new Map<string, number>();
   /** Records left for keys that return, and for any key. */
   #left = { returning: 0, any: MOST_KEYS };
@@ -31,7 +31,7 @@ export class RecordSampler {
     const second = Math.floor(clock / 1000);
     if (second !== this.#second) this.#begin(second);
     if (this.#seen.size < MOST_SEEN) this.#seen.add(key);
-    if (!this.#limiter.take(clock) && !this.#takeTurn(key)) {
+    if (!this.#limiter.take(clock) && !this.#takeExtra(key)) {
       this.#skipped += 1;
       return 0;
     }
@@ -45,13 +45,13 @@ export class RecordSampler {
     this.#second = second;
     this.#returning = this.#seen;
     this.#seen = new Set();
-    const turn = Math.max(1, Math.ceil(this.#returning.size / MOST_KEYS));
-    for (const [key, at] of this.#recorded) if (second - at >= turn) this.#recorded.delete(key);
+    const round = Math.max(1, Math.ceil(this.#returning.size / MOST_KEYS));
+    for (const [key, at] of this.#recorded) if (second - at >= round) this.#recorded.delete(key);
     const returning = Math.min(MOST_KEYS / 2, this.#returning.size);
     this.#left = { returning, any: MOST_KEYS - returning };
   }
 
-  #takeTurn(key: string): boolean {
+  #takeExtra(key: string): boolean {
     if (this.#recorded.has(key)) return false;
     const kind = this.#returning.has(key) && this.#left.returning > 0 ? 'returning' : 'any';
     if (this.#left[kind] === 0) return false;

@@ -23,7 +23,7 @@ export interface ObserverSpec {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Secrets that must not be those of a console: what the controller creates for itself and for routers. */
+/** Secrets that the controller creates for itself and for routers. A console must not use them. */
 const RESERVED: ReadonlySet<string> = new Set([...CONTROLLERS_SECRETS, ...RECORDS, LOCAL_SERVER, SITE_SERVER]);
 
 const SUFFIX = 'network-observer';

@@ -180,7 +180,7 @@ suite('the console for users of a cluster', () => {
   });
 
   suite('behind a proxy', () => {
-    const [own, proxy, stranger] = [freshCertificate(), freshCertificate(), freshCertificate()];
+    const [own, proxy, foreign] = [freshCertificate(), freshCertificate(), freshCertificate()];
 
     async function openBehindProxy(proxyCa: string | undefined) {
       const state = memoryState();
@@ -237,7 +237,7 @@ suite('the console for users of a cluster', () => {
 
     const refusedFor: readonly (readonly [what: string, shown: typeof proxy | undefined, token?: string])[] = [
       ['without a certificate', undefined],
-      ['with a certificate of another authority', stranger],
+      ['with a certificate of another authority', foreign],
       ['without a certificate, and with the token of an editor', undefined, 'editor'],
     ];
     for (const [what, shown, token] of refusedFor) {

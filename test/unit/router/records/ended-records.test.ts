@@ -97,7 +97,7 @@ test('a key that returns gets records, however many new keys come before it in e
   assert.ok(taken.filter((of) => of > 0).length >= 3, taken.join());
 });
 
-test('more keys than get a record in one second take turns', () => {
+test('more keys than get a record in one second are recorded round-robin', () => {
   const sampler = new RecordSampler({ burst: 1, perSecond: 1 });
   const keys = Array.from({ length: 600 }, (_, number) => `key ${number}`);
   const recorded = new Set<string>();

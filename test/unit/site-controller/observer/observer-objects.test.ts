@@ -1,4 +1,4 @@
-/** What a NetworkObserver becomes: objects and status. */
+/** Objects and status of a NetworkObserver. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { NetworkObserver } from '../../../../src/api/skupper/network-observer.ts';
