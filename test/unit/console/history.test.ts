@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BASIC_BYTES, FULL_BYTES, History, historySteps } from '../../../src/console/history.ts';
-import { latenciesOf, memoryState, memoryWatcher, metricsOf } from './memory-sources.ts';
+import type { Watcher } from '../../../src/console/watcher.ts';
+import { latenciesOf, memoryState, memoryWatcher, metricsOf, type MemoryState } from './memory-sources.ts';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 
@@ -48,7 +49,8 @@ test('memory stays within the cap: objects without traffic keep less, and furthe
   assert.equal(history.add('key:late', START, { opened: 0 }), history.bytes + BASIC_BYTES <= most);
 });
 
-test('rates and percentiles of a key come from the difference of two samples, also after a restart of the router', async () => {
+/** A watcher with two samples, between which connections were opened and failed. */
+async function afterTraffic(): Promise<{ readonly state: MemoryState; readonly watcher: Watcher }> {
   const state = memoryState();
   const watcher = memoryWatcher(state);
   await watcher.read();
@@ -56,6 +58,11 @@ test('rates and percentiles of a key come from the difference of two samples, al
   state.latencies = latenciesOf(50);
   state.now += 5_000;
   await watcher.read();
+  return { state, watcher };
+}
+
+test('rates and percentiles of a key come from the difference of two samples, also after a restart of the router', async () => {
+  const { state, watcher } = await afterTraffic();
   const web = watcher.keys.find(({ key }) => key === 'web');
   assert.deepEqual([web?.open, web?.rates?.opened, web?.rates?.failed, web?.rates?.up], [3, 10, 2, 1_000]);
   assert.deepEqual(web?.connect, { p50: 2, p95: 2, p99: 2 });
@@ -71,13 +78,7 @@ test('rates and percentiles of a key come from the difference of two samples, al
 });
 
 test('a key without traffic since the last sample has no counts, and failures are counted by reason', async () => {
-  const state = memoryState();
-  const watcher = memoryWatcher(state);
-  await watcher.read();
-  state.metrics = metricsOf(50, 10);
-  state.latencies = latenciesOf(50);
-  state.now += 5_000;
-  await watcher.read();
+  const { state, watcher } = await afterTraffic();
   const web = (): (typeof watcher.keys)[number] | undefined => watcher.keys.find(({ key }) => key === 'web');
   assert.deepEqual([web()?.failures, web()?.connect?.p50], [{ refused: 10 }, 2]);
   for (let at = 0; at < 12; at += 1) {
