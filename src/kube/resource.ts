@@ -47,6 +47,11 @@ export function apiVersionOf(of: Resource): string {
   return of.group === '' ? of.version : `${of.group}/${of.version}`;
 }
 
+/** Name of a kind for users, as in `kubectl get`: `pods`, `listeners.skupper.io`. */
+export function wholeName({ group, plural }: Pick<Resource, 'group' | 'plural'>): string {
+  return group === '' ? plural : `${plural}.${group}`;
+}
+
 export const services = resource<Service>('v1', 'Service', 'services');
 export const nodes = resource<Node>('v1', 'Node', 'nodes', 'cluster');
 export const pods = resource<Pod>('v1', 'Pod', 'pods');

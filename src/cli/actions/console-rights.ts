@@ -2,6 +2,7 @@
 import { skupperKinds, skupperResources, type SkupperKind } from '../../api/skupper/index.ts';
 import { findServed } from '../../explain/gather/served-definitions.ts';
 import type { KubeClient } from '../../kube/contract.ts';
+import { wholeName } from '../../kube/resource.ts';
 import type { RouterReach } from '../../platform/kubernetes/router-reach.ts';
 import { lacksRight, type Reader, type RouterRights } from '../../platform/kubernetes/router-rights.ts';
 import { mayFollow, readRouterRights } from './read-router-rights.ts';
@@ -31,7 +32,7 @@ export async function readConsoleRights(
 
 /** Sentences for what is not shown at all. Figures and connections have their own. */
 export function describeMissingRights({ refused, pods }: ConsoleRights, reader: Reader): readonly string[] {
-  const missing = refused.map((kind) => `${skupperResources[kind].plural}.${skupperResources[kind].group}`);
+  const missing = refused.map((kind) => wholeName(skupperResources[kind]));
   return [
     ...(missing.length === 0 ? [] : [`Some resources are not shown: ${lacksRight(`list and watch ${missing.join(', ')}`, reader)}.`]),
     ...(pods ? [] : [`Routers and figures are not shown: ${lacksRight('list and watch pods', reader)}.`]),

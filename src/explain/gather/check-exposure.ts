@@ -1,7 +1,7 @@
 /** Checks all exposed objects of a namespace, and what the exposure half needs in the cluster. */
 import { listeners, podListeners } from '../../api/listeners/index.ts';
 import { DRIVER_NAME } from '../../api/listeners/names.ts';
-import { endpointSlices, persistentVolumeClaims, pods, services, type Resource } from '../../kube/resource.ts';
+import { endpointSlices, persistentVolumeClaims, pods, services, wholeName, type Resource } from '../../kube/resource.ts';
 import { printable } from '../../text/printable.ts';
 import { explainListener } from '../exposure/explain-listener.ts';
 import { explainPod } from '../exposure/explain-pod.ts';
@@ -69,12 +69,12 @@ const ofNamespace = ({ namespace }: Cluster) => ({ object: `namespace/${namespac
 async function rightsSteps(cluster: Cluster): Promise<readonly Step[]> {
   const { client, namespace } = cluster;
   const kinds: readonly Resource[] = [listeners, podListeners, pods, services, endpointSlices, persistentVolumeClaims, events];
-  const asked = kinds.map(async ({ group, plural }): Promise<readonly Step[]> => {
+  const asked = kinds.map(async (of): Promise<readonly Step[]> => {
     const step = { ...ofNamespace(cluster), id: 'check.rights' };
-    const answer = await askRight(client, { verb: 'list', group, resource: plural, namespace });
+    const answer = await askRight(client, { verb: 'list', group: of.group, resource: of.plural, namespace });
     if ('unknown' in answer) return [{ ...step, says: answer.unknown }];
     if (answer.value) return [];
-    return [{ ...step, says: `your user may not list ${group === '' ? plural : `${plural}.${group}`} in the namespace ${namespace}` }];
+    return [{ ...step, says: `your user may not list ${wholeName(of)} in the namespace ${namespace}` }];
   });
   const found = (await Promise.all(asked)).flat();
   return [...new Map(found.map((step) => [step.says, step])).values()];

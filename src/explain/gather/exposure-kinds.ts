@@ -1,7 +1,7 @@
 /** Kinds of the exposure half that can be explained. They exist in clusters only. */
 import { customResourceDefinitions } from '../../api/listeners/crds.ts';
 import { listenerClasses, listeners } from '../../api/listeners/index.ts';
-import { persistentVolumeClaims, pods, type Resource } from '../../kube/resource.ts';
+import { persistentVolumeClaims, pods, wholeName, type Resource } from '../../kube/resource.ts';
 import { isForbidden } from '../../kube/errors.ts';
 import { explanationOf } from '../chain.ts';
 import { explainClaim } from '../exposure/explain-claim.ts';
@@ -79,8 +79,6 @@ async function explainOne({ cluster, probe }: ExplainPlace, of: Resource, name: 
     return { explanation: explanationOf(object, [step], new Date()), title: '', isUncertain: true };
   }
 }
-
-const wholeName = ({ group, plural }: Resource): string => (group === '' ? plural : `${plural}.${group}`);
 
 function wordsOf(of: Resource): readonly string[] {
   const names = customResourceDefinitions().find(({ spec }) => spec.names.plural === of.plural)?.spec.names;

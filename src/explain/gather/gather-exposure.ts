@@ -25,6 +25,7 @@ import {
   resource,
   services,
   storageClasses,
+  wholeName,
   type Resource,
 } from '../../kube/resource.ts';
 import { printable } from '../../text/printable.ts';
@@ -295,7 +296,7 @@ function list<T extends KubeObject>({ client }: ExposurePlace, of: Resource<T>, 
 
 /** The reason for an unknown fact names verb and resource. */
 async function readApi<T>(verb: 'get' | 'list', of: Resource, namespace: string | undefined, read: () => Promise<T>): Promise<Source<T>> {
-  const name = of.group === '' ? of.plural : `${of.plural}.${of.group}`;
+  const name = wholeName(of);
   const where = namespace === undefined ? 'in the cluster' : `in the namespace ${namespace}`;
   let isDenied = false;
   const source = await readSource(name, () =>

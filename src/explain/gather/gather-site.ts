@@ -2,6 +2,7 @@
 import type { Site, SiteRecord, SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import { skupperKinds, skupperResources } from '../../api/skupper/index.ts';
 import { ForbiddenError } from '../../errors/forbidden-error.ts';
+import { wholeName } from '../../kube/resource.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { isKind, nameOf } from '../../site/resources.ts';
 import { VERSION } from '../../version.ts';
@@ -146,8 +147,7 @@ async function listAll(resources: Resources): Promise<Lists> {
         return await resources.list(kind);
       } catch (error) {
         if (!(error instanceof ForbiddenError)) throw error;
-        const { plural, group } = skupperResources[kind];
-        refused.set(kind, `your user may not list ${plural}.${group} in the namespace ${resources.namespace}`);
+        refused.set(kind, `your user may not list ${wholeName(skupperResources[kind])} in the namespace ${resources.namespace}`);
         if (refused.size === supported.length) throw error;
         return [];
       }
