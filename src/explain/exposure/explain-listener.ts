@@ -141,14 +141,14 @@ function addressesStep(facts: ListenerFacts, steps: Steps): CheckResult {
 /** Node ports respond at nodes that are Ready and have an address of the Service's families. */
 function nodeSteps(facts: ListenerFacts, service: Service, steps: Steps): readonly Step[] {
   const id = 'exposure.nodes';
+  if (facts.nodes === undefined) return [];
   if ('unknown' in facts.nodes) return [steps.unknown(id, facts.nodes.unknown)];
   const listenerClass = valueOf(facts.classes)?.find(({ metadata }) => metadata.name === facts.listener.spec.className);
   const preferred = preferredKind(preferenceOf(facts.listener, listenerClass), 'NodePort');
-  const faults = facts.nodes.value.flatMap((node) => nodeFault(node, nodeAddresses(node, preferred, familiesOf(service)).length) ?? []);
+  const nodes = facts.nodes.value;
+  const faults = nodes.flatMap((node) => nodeFault(node, nodeAddresses(node, preferred, familiesOf(service)).length) ?? []);
   if (faults.length === 0) return [];
-  return faults.length < facts.nodes.value.length
-    ? [steps.warn(id, faults.join(' '))]
-    : [steps.fail(id, faults.join(' '), { code: 'node-missing' })];
+  return faults.length < nodes.length ? [steps.warn(id, faults.join(' '))] : [steps.fail(id, faults.join(' '), { code: 'node-missing' })];
 }
 
 function nodeFault(node: Node, addresses: number): string | undefined {
@@ -162,15 +162,16 @@ function nodeFault(node: Node, addresses: number): string | undefined {
 function localTrafficStep(facts: ListenerFacts, steps: Steps): readonly Step[] {
   const service = valueOf(facts.service);
   const slices = valueOf(facts.endpoints);
-  const nodes = valueOf(facts.nodes);
-  if (service?.spec?.externalTrafficPolicy !== 'Local' || service.spec.type !== 'NodePort' || slices === undefined) return [];
+  const nodes = facts.nodes && valueOf(facts.nodes);
+  if (service?.spec?.externalTrafficPolicy !== 'Local' || service.spec.type !== 'NodePort') return [];
+  if (slices === undefined || nodes === undefined) return [];
   const ready = new Set(
     slices.flatMap((slice) =>
       (slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false).map(({ nodeName }) => nodeName),
     ),
   );
   const announced = new Set((facts.listener.status?.ingressAddresses ?? []).map(({ address }) => address));
-  const idle = (nodes ?? []).filter(
+  const idle = nodes.filter(
     (node) => !ready.has(node.metadata.name) && (node.status?.addresses ?? []).some(({ address }) => announced.has(address)),
   );
   const id = 'exposure.local-traffic';

@@ -47,8 +47,8 @@ export interface ListenerFacts extends ExposureFacts {
   /** Pods that the Service selects. */
   readonly pods: Source<readonly Pod[]>;
   readonly endpoints: Source<readonly EndpointSlice[]>;
-  /** Nodes with endpoints. */
-  readonly nodes: Source<readonly Node[]>;
+  /** Nodes with endpoints. Undefined if they are not examined. */
+  readonly nodes?: Source<readonly Node[]>;
   /** Undefined without `--probe`. */
   readonly probes?: readonly ProbeResult[];
 }
@@ -107,6 +107,7 @@ export interface NamespaceFacts extends ExposureFacts {
   readonly listeners: Source<readonly ListenerFacts[]>;
   /** Pods that mount listener volumes and still need them. */
   readonly pods: Source<readonly PodFacts[]>;
+  readonly claims: Source<readonly PersistentVolumeClaim[]>;
   /** Volumes of the driver for claims of the namespace. */
   readonly volumes: Source<readonly PersistentVolume[]>;
   /** Clauses for users about objects that are left out: `only 1000 of 1200 Listeners are examined`. */

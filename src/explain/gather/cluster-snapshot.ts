@@ -10,11 +10,12 @@ type Reader = Pick<KubeClient, 'find' | 'list'>;
 
 /**
  * Understands the selectors `key=value` and `key`, and field selectors of texts. Single objects beyond the limit, or of a kind that
- * the user may not list, come from the API server.
+ * the user may not list, come from the API server, each once.
  * @param most maximum number of objects of one kind
  */
 export function clusterSnapshot(client: Reader, most: number): Reader {
   const lists = new Map<string, Promise<readonly KubeObject[]>>();
+  const singles = new Map<string, Promise<KubeObject | undefined>>();
   const listOf = <T extends KubeObject>(of: Resource<T>, namespace: string | undefined, fieldSelector?: string): Promise<readonly T[]> => {
     const key = `${of.group}/${of.plural}/${namespace ?? ''}/${fieldSelector ?? ''}`;
     // Each list has the objects of its kind.
@@ -22,15 +23,20 @@ export function clusterSnapshot(client: Reader, most: number): Reader {
       readonly T[]
     >;
   };
+  const findOne = <T extends KubeObject>(of: Resource<T>, key: Key): Promise<T | undefined> => {
+    const id = `${of.group}/${of.plural}/${key.namespace ?? ''}/${key.name}`;
+    // Each object has the type of its kind.
+    return singles.getOrInsertComputed(id, () => client.find(of, key)) as Promise<T | undefined>;
+  };
   return {
     async find<T extends KubeObject>(of: Resource<T>, key: Key): Promise<T | undefined> {
       try {
         const all = await listOf(of, key.namespace);
         const found = all.find(({ metadata }) => metadata.name === key.name);
-        return found === undefined && all.length >= most ? await client.find(of, key) : found;
+        return found === undefined && all.length >= most ? await findOne(of, key) : found;
       } catch (error) {
         if (!isForbidden(error)) throw error;
-        return client.find(of, key);
+        return findOne(of, key);
       }
     },
     async *list<T extends KubeObject>(of: Resource<T>, selection: Selection = {}): AsyncIterable<T> {

@@ -6,8 +6,8 @@ import type { SiteSources } from './gather-site.ts';
 /** Place whose objects are explained, for one explanation. */
 export interface ExplainPlace {
   readonly site: SiteSources;
-  /** Undefined on a machine. */
-  readonly cluster?: { readonly client: KubeClient & PodAccess; readonly namespace: string };
+  /** Undefined on a machine. `isConsole` as in `ExposurePlace`. */
+  readonly cluster?: { readonly client: KubeClient & PodAccess; readonly namespace: string; readonly isConsole?: boolean };
   /** Whether to send traffic. */
   readonly probe: boolean;
 }

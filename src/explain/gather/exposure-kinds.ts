@@ -10,7 +10,7 @@ import { explainListener, listenerTitle } from '../exposure/explain-listener.ts'
 import { explainPod } from '../exposure/explain-pod.ts';
 import type { Explanation } from '../step.ts';
 import type { ExplainableKind, ExplainPlace, Explained } from './explainable-kind.ts';
-import { gatherClaim, gatherClass, gatherListener, gatherPod, namesOfKind, type ExposurePlace } from './gather-exposure.ts';
+import { gatherClaim, gatherClass, gatherListener, gatherPod, lackOf, namesOfKind, type ExposurePlace } from './gather-exposure.ts';
 
 type Explain = (place: ExposurePlace, name: string) => Promise<{ readonly explanation: Explanation; readonly title: string } | undefined>;
 
@@ -68,13 +68,12 @@ async function explainOne({ cluster, probe }: ExplainPlace, of: Resource, name: 
     return (await explain(place, name)) ?? { names: await namesOfKind(place, of) };
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    const where = of.namespaced ? `in the namespace ${cluster.namespace}` : 'in the cluster';
     const object = `${of.kind}/${name}`;
     const step = {
       id: `${of.kind.toLowerCase()}.object`,
       state: 'unknown' as const,
       object,
-      says: `you have no right to get ${wholeName(of)} ${where}`,
+      says: lackOf(cluster, 'get', of, of.namespaced ? cluster.namespace : undefined),
     };
     return { explanation: explanationOf(object, [step], new Date()), title: '', isUncertain: true };
   }

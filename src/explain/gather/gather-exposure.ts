@@ -15,7 +15,7 @@ import { hasCode } from '../../files/errno.ts';
 import type { KubeClient, PodAccess, Selection } from '../../kube/contract.ts';
 import { isForbidden } from '../../kube/errors.ts';
 import { holderOf, leases } from '../../kube/lease/lease-record.ts';
-import type { EndpointSlice, KubeObject, PersistentVolumeClaim, Service } from '../../kube/objects.ts';
+import type { EndpointSlice, KubeObject, Node, PersistentVolume, PersistentVolumeClaim, Service } from '../../kube/objects.ts';
 import {
   endpointSlices,
   nodes,
@@ -29,6 +29,7 @@ import {
   type Resource,
 } from '../../kube/resource.ts';
 import { printable } from '../../text/printable.ts';
+import { withoutUndefined } from '../../text/untrusted-fields.ts';
 import { valueOf, type Source } from '../connection/site-facts.ts';
 import type {
   ClaimFacts,
@@ -50,6 +51,11 @@ export interface ExposurePlace {
   readonly namespace: string;
   /** Whether to connect to the addresses. */
   readonly probe: boolean;
+  /**
+   * Whether the rights are those of the account of a console in the cluster, not of a user. A node names volumes of other namespaces, and
+   * the account may get a volume by its name. So it reads no nodes.
+   */
+  readonly isConsole?: boolean;
 }
 
 export const events = resource<CoreEvent>('v1', 'Event', 'events');
@@ -91,7 +97,7 @@ export async function gatherListener(place: ExposurePlace, name: string): Promis
   const selector = valueOf(service)?.spec?.selector;
   const [selected, around, probes] = await Promise.all([
     selector === undefined ? { value: [] } : list(place, pods, { namespace, labelSelector: selectorText(selector) }),
-    findNodes(place, nodeNamesIn(valueOf(slices) ?? [])),
+    place.isConsole === true ? undefined : findNodes(place, nodeNamesIn(valueOf(slices) ?? [])),
     place.probe ? probeAll(listener) : undefined,
   ]);
   const uid = valueOf(service)?.metadata.uid;
@@ -102,8 +108,7 @@ export async function gatherListener(place: ExposurePlace, name: string): Promis
     serviceEvents: mapped(serviceEvents, (all) => all.filter((each) => uid === undefined || each.uid === uid)),
     pods: selected,
     endpoints: slices,
-    nodes: around,
-    ...(probes === undefined ? {} : { probes }),
+    ...withoutUndefined({ nodes: around, probes }),
   };
 }
 
@@ -188,7 +193,7 @@ const DRIVER_PODS = 'app.kubernetes.io/component=node';
 /** Volumes of a node. Undefined if the user may not see the driver's pod. */
 async function gatherDriverVolumes(place: ExposurePlace, nodeName: string): Promise<PodFacts['driverVolumes']> {
   const { getFromPod } = place.client;
-  if (getFromPod === undefined) return undefined;
+  if (getFromPod === undefined || place.isConsole === true) return undefined;
   const selection = { labelSelector: DRIVER_PODS, fieldSelector: `spec.nodeName=${nodeName}` };
   const found = await Promise.all((await leaseNamespaces(place)).map((namespace) => list(place, pods, { namespace, ...selection })));
   const { metadata: { name, namespace = '' } = {} } = found.flatMap((source) => valueOf(source) ?? [])[0] ?? {};
@@ -196,13 +201,17 @@ async function gatherDriverVolumes(place: ExposurePlace, nodeName: string): Prom
 }
 
 /** Whether the claim is, or is meant to be, for a listener volume. Other claims of a pod are not explained. */
-function isListenerVolume({ claim, storageClass }: ClaimFacts): boolean {
+function isListenerVolume({ claim, storageClass }: Pick<ClaimFacts, 'claim' | 'storageClass'>): boolean {
   const found = valueOf(claim);
   if (found === undefined) return 'unknown' in claim;
-  const annotations = Object.keys(found.metadata.annotations ?? {});
+  return namesListener(found) || valueOf(storageClass)?.provisioner === DRIVER_NAME;
+}
+
+/** Whether the claim itself says that it is for a listener volume. */
+export function namesListener(claim: PersistentVolumeClaim): boolean {
+  const annotations = Object.keys(claim.metadata.annotations ?? {});
   return (
-    storageClassOf(found) === DRIVER_NAME ||
-    valueOf(storageClass)?.provisioner === DRIVER_NAME ||
+    storageClassOf(claim) === DRIVER_NAME ||
     [LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION].some((annotation) => annotations.includes(annotation))
   );
 }
@@ -225,13 +234,13 @@ async function claimFacts(
   },
 ): Promise<ClaimFacts> {
   const claim = valueOf(known.claim);
-  const volumeName = claim?.spec?.volumeName ?? '';
   const className = claim === undefined ? '' : storageClassOf(claim);
-  const [storageClass, volume, claimEvents] = await Promise.all([
+  const [storageClass, claimEvents] = await Promise.all([
     className === '' ? { value: undefined } : find(place, storageClasses, className),
-    volumeName === '' ? { value: undefined } : find(place, persistentVolumes, volumeName),
     eventsOf(place, 'PersistentVolumeClaim', known.name),
   ]);
+  const isExamined = claim !== undefined && isListenerVolume({ claim: known.claim, storageClass });
+  const volume = isExamined ? await findVolume(place, claim) : { value: undefined };
   const uid = claim?.metadata.uid;
   return {
     ...known.common,
@@ -242,6 +251,16 @@ async function claimFacts(
     claimEvents: mapped(claimEvents, (all) => all.filter((event) => event.uid === uid)),
     listeners: known.listeners,
   };
+}
+
+/** The volume that is bound to the claim. A claim can name any volume of the cluster: that of another claim is omitted. */
+export async function findVolume(place: ExposurePlace, claim: PersistentVolumeClaim): Promise<Source<PersistentVolume | undefined>> {
+  const volumeName = claim.spec?.volumeName ?? '';
+  if (volumeName === '') return { value: undefined };
+  return mapped(await find(place, persistentVolumes, volumeName), (volume) => {
+    const { namespace, name } = volume?.spec?.claimRef ?? {};
+    return namespace === place.namespace && name === claim.metadata.name ? volume : undefined;
+  });
 }
 
 export async function gatherCommon(place: ExposurePlace): Promise<ExposureFacts> {
@@ -281,34 +300,39 @@ export async function namesOfKind(place: ExposurePlace, of: Resource): Promise<r
   return (valueOf(await listAll(place, of)) ?? []).map(({ metadata }) => metadata.name ?? '');
 }
 
-function find<T extends KubeObject>({ client, namespace }: ExposurePlace, of: Resource<T>, name: string): Promise<Source<T | undefined>> {
+function find<T extends KubeObject>(place: ExposurePlace, of: Resource<T>, name: string): Promise<Source<T | undefined>> {
+  const { client, namespace } = place;
   const key = of.namespaced ? { namespace, name } : { name };
-  return readApi('get', of, of.namespaced ? namespace : undefined, () => client.find(of, key));
+  return readApi(lackOf(place, 'get', of, key.namespace), of, () => client.find(of, key));
 }
 
-function list<T extends KubeObject>({ client }: ExposurePlace, of: Resource<T>, selection: Selection): Promise<Source<readonly T[]>> {
-  return readApi('list', of, selection.namespace, async () => {
+function list<T extends KubeObject>(place: ExposurePlace, of: Resource<T>, selection: Selection): Promise<Source<readonly T[]>> {
+  return readApi(lackOf(place, 'list', of, selection.namespace), of, async () => {
     const found: T[] = [];
-    for await (const object of client.list(of, selection)) if (found.push(object) >= MOST_OBJECTS) break;
+    for await (const object of place.client.list(of, selection)) if (found.push(object) >= MOST_OBJECTS) break;
     return found;
   });
 }
 
-/** The reason for an unknown fact names verb and resource. */
-async function readApi<T>(verb: 'get' | 'list', of: Resource, namespace: string | undefined, read: () => Promise<T>): Promise<Source<T>> {
-  const name = wholeName(of);
-  const where = namespace === undefined ? 'in the cluster' : `in the namespace ${namespace}`;
+/** Reason for a fact that is unknown for want of a right. @param namespace undefined for the cluster */
+export function lackOf({ isConsole }: Pick<ExposurePlace, 'isConsole'>, verb: string, of: Resource, namespace?: string): string {
+  const subject = isConsole === true ? "the console's account has" : 'you have';
+  return `${subject} no right to ${verb} ${wholeName(of)} ${namespace === undefined ? 'in the cluster' : `in the namespace ${namespace}`}`;
+}
+
+/** @param lack reason if the right to read it is missing */
+async function readApi<T>(lack: string, of: Resource, read: () => Promise<T>): Promise<Source<T>> {
   let isDenied = false;
-  const source = await readSource(name, () =>
+  const source = await readSource(wholeName(of), () =>
     read().catch((error: unknown) => {
       isDenied = isForbidden(error);
       throw error;
     }),
   );
-  return isDenied ? { unknown: `you have no right to ${verb} ${name} ${where}` } : source;
+  return isDenied ? { unknown: lack } : source;
 }
 
-async function findNodes(place: ExposurePlace, names: readonly string[]): Promise<ListenerFacts['nodes']> {
+async function findNodes(place: ExposurePlace, names: readonly string[]): Promise<Source<readonly Node[]>> {
   const found = await Promise.all([...new Set(names)].slice(0, MOST_NODES).map((name) => find(place, nodes, name)));
   const unknown = found.find((source) => 'unknown' in source);
   return unknown ?? { value: found.flatMap((source) => valueOf(source) ?? []) };

@@ -3,18 +3,26 @@ import { listeners } from '../../api/listeners/index.ts';
 import { targetOf } from '../../exposure/cluster/volumes.ts';
 import { claimsOf } from '../../exposure/cluster/starting-pods.ts';
 import type { KubeClient } from '../../kube/contract.ts';
-import type { KubeObject, Pod } from '../../kube/objects.ts';
-import { persistentVolumes, pods, type Resource } from '../../kube/resource.ts';
+import type { KubeObject, PersistentVolume, PersistentVolumeClaim, Pod } from '../../kube/objects.ts';
+import { persistentVolumeClaims, persistentVolumes, pods, type Resource } from '../../kube/resource.ts';
 import { limitTable } from '../../limits/table.ts';
-import type { NamespaceFacts } from '../exposure/exposure-facts.ts';
+import type { NamespaceFacts, PodFacts } from '../exposure/exposure-facts.ts';
 import { valueOf, type Source } from '../connection/site-facts.ts';
 import { clusterSnapshot } from './cluster-snapshot.ts';
-import { gatherCommon, gatherListener, gatherPod, listAll, mapped, type ExposurePlace } from './gather-exposure.ts';
+import {
+  findVolume,
+  gatherCommon,
+  gatherListener,
+  gatherPod,
+  listAll,
+  mapped,
+  namesListener,
+  type ExposurePlace,
+} from './gather-exposure.ts';
 import { exposureDefinitions, findServed } from './served-definitions.ts';
 
-interface Cluster {
+interface Cluster extends Pick<ExposurePlace, 'namespace' | 'isConsole'> {
   readonly client: Pick<KubeClient, 'find' | 'list' | 'page'>;
-  readonly namespace: string;
 }
 
 const MOST_EXPLAINED = limitTable.exposedObjects.value;
@@ -32,8 +40,8 @@ export async function findMissingDefinitions(
 }
 
 /** A place that answers from one list of each kind. */
-export function snapshotPlace({ client, namespace }: Cluster): ExposurePlace {
-  return { client: clusterSnapshot(client, MOST_OBJECTS), namespace, probe: false };
+export function snapshotPlace({ client, ...rest }: Cluster): ExposurePlace {
+  return { ...rest, client: clusterSnapshot(client, MOST_OBJECTS), probe: false };
 }
 
 /** Undefined in a cluster without the exposure half. */
@@ -43,22 +51,41 @@ export async function readExposure(cluster: Cluster): Promise<NamespaceFacts | u
 }
 
 export async function gatherNamespace(place: ExposurePlace): Promise<NamespaceFacts> {
-  const [common, listed, running, volumes] = await Promise.all([
+  const [common, listed, running, claims] = await Promise.all([
     gatherCommon(place),
     listAll(place, listeners),
     listAll(place, pods),
-    listAll(place, persistentVolumes),
+    listAll(place, persistentVolumeClaims),
   ]);
   const mounting = mapped(running, (all) => all.filter(isNeeded));
-  const [exposed, waiting] = await Promise.all([gatherEach(place, listed, gatherListener), gatherEach(place, mounting, gatherPod)]);
+  const [exposed, waiting, volumes] = await Promise.all([
+    gatherEach(place, listed, gatherListener),
+    gatherEach(place, mounting, gatherPod),
+    listVolumes(place, valueOf(claims) ?? []),
+  ]);
   return {
     ...common,
     namespace: place.namespace,
     listeners: exposed,
-    pods: mapped(waiting, (all) => all.filter(({ claims }) => claims.length > 0)),
+    pods: mapped(waiting, (all) => all.filter(mountsListener)),
+    claims,
     volumes: mapped(volumes, (all) => all.filter((volume) => targetOf(volume)?.namespace === place.namespace)),
     omitted: [...omittedOf(listed, 'Listeners'), ...omittedOf(mounting, 'pods'), ...omittedOf(common.classes, 'ListenerClasses')],
   };
+}
+
+/** Listing would show the volumes of all namespaces. Without that right, those of the claims are read one by one. */
+async function listVolumes(place: ExposurePlace, claims: readonly PersistentVolumeClaim[]): Promise<Source<readonly PersistentVolume[]>> {
+  const listed = await listAll(place, persistentVolumes);
+  if ('value' in listed) return listed;
+  const named = claims.filter(namesListener).slice(0, MOST_EXPLAINED);
+  const found = await Promise.all(named.map((claim) => findVolume(place, claim)));
+  return found.find((source) => 'unknown' in source) ?? { value: found.flatMap((source) => valueOf(source) ?? []) };
+}
+
+/** A pod whose claims cannot be read may have nothing to do with Listeners. */
+function mountsListener({ claims, podListeners }: PodFacts): boolean {
+  return claims.some(({ claim }) => valueOf(claim) !== undefined) || valueOf(podListeners) !== undefined;
 }
 
 async function gatherEach<T>(

@@ -102,6 +102,33 @@ suite('the lists of exposed objects', () => {
     );
   });
 
+  test('volumes, classes of storage and drivers of nodes that may not be listed are read one by one', async () => {
+    const [listed, single] = [await view(), await view({ unlisted: ['persistentvolumes', 'storageclasses', 'csinodes', 'nodes'] })];
+    assert.deepEqual([single.listeners, single.pods, single.partial], [listed.listeners, listed.pods, []]);
+    assert.deepEqual(listenerDetail(single, 'web')?.volumes, listenerDetail(listed, 'web')?.volumes);
+  });
+
+  test('a volume of another namespace that a claim names is not shown', async () => {
+    const objects = exposedObjects();
+    const [web = assert.fail(), ...others] = objects['persistentvolumes'] ?? [];
+    const { claimRef: _, ...spec } = Object(web['spec']);
+    const persistentvolumes = [{ ...web, spec: { ...spec, claimRef: { namespace: 'payroll', name: 'web' } } }, ...others];
+    for (const unlisted of [[], ['persistentvolumes']]) {
+      const seen = await view({ objects: { ...objects, persistentvolumes }, unlisted });
+      const [mount] = seen.pods.find(({ name }) => name === 'web-0')?.mounts ?? [];
+      assert.deepEqual([mount?.volume, mount?.listener, mount?.pinnedTo], [undefined, undefined, []]);
+      assert.deepEqual(listenerDetail(seen, 'web')?.volumes, []);
+    }
+  });
+
+  test('pods whose claims cannot be read have no problems, and the missing right is named', async () => {
+    const { pods, problems, partial } = await view({
+      denied: ['leases', 'listeners', 'listenerclasses', 'podlisteners', 'persistentvolumeclaims', 'csinodes'],
+    });
+    assert.deepEqual([pods, problems], [[], []]);
+    assert.ok(partial.some(({ why }) => why.includes('no right to list persistentvolumeclaims in the namespace shop')));
+  });
+
   test('a read that fails keeps what was known, and says why it is old', async () => {
     const before = await view();
     const { listeners, partial } = staleExposure(before, 'the API server is unreachable') ?? before;

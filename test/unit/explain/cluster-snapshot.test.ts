@@ -23,12 +23,18 @@ test('a snapshot lists each kind once, and selects by labels and fields', async 
   assert.equal(list.mock.callCount(), 1);
 });
 
-test('a snapshot asks for single objects that it may not list, or that are beyond its limit', async () => {
+test('a snapshot asks once for each single object that it may not list, or that is beyond its limit', async (t) => {
   const client = clusterOf({ objects });
   assert.equal((await clusterSnapshot(client, 1).find(pods, { namespace: 'shop', name: 'c' }))?.metadata.name, 'c');
-  const refused = clusterOf({ objects, denied: ['nodes'] });
-  const snapshot = clusterSnapshot({ list: refused.list, find: client.find }, 100);
-  assert.equal((await snapshot.find(nodes, { name: 'n1' }))?.metadata.name, 'n1');
+  const refused = clusterOf({ objects, unlisted: ['nodes'] });
+  const [list, find] = [t.mock.method(refused, 'list'), t.mock.method(refused, 'find')];
+  const snapshot = clusterSnapshot(refused, 100);
+  const found = await Promise.all([1, 2].map(() => snapshot.find(nodes, { name: 'n1' })));
+  assert.deepEqual(
+    found.map((node) => node?.metadata.name),
+    ['n1', 'n1'],
+  );
+  assert.deepEqual([list.mock.callCount(), find.mock.callCount()], [1, 1]);
 });
 
 test('a snapshot asks for one name only if that is all that is selected: some users may list no more', async (t) => {

@@ -230,6 +230,9 @@ suite('the explanation of an exposed Listener', () => {
     );
     assert.equal(verdict, 'warn');
     assert.match(steps.find(({ id }) => id === 'exposure.local-traffic')?.says ?? '', /Node n2 is announced without a ready pod/);
+    const { nodes: _, ...withoutNodes } = listenerFacts({ listener, service: { value: nodePort } });
+    for (const facts of [withoutNodes, { ...withoutNodes, nodes: { unknown: 'no right' } }])
+      assert.ok(explainListener(facts).steps.every(({ id }) => id !== 'exposure.local-traffic'));
   });
 
   test('has one unknown step for each missing right, and still finds the cause', () => {

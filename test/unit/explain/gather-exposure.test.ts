@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { suite, test } from 'node:test';
 import { API_VERSION } from '../../../src/api/listeners/names.ts';
 import { explainListener } from '../../../src/explain/exposure/explain-listener.ts';
-import { gatherListener, gatherPod, type ExposurePlace } from '../../../src/explain/gather/gather-exposure.ts';
+import { gatherClaim, gatherListener, gatherPod, type ExposurePlace } from '../../../src/explain/gather/gather-exposure.ts';
 import type { PodAccess } from '../../../src/kube/contract.ts';
 import { ApiError } from '../../../src/kube/errors.ts';
 import { clusterOf, type Stored } from './support-cluster.ts';
@@ -115,6 +115,43 @@ test('a pod has the facts of its listener claims, and of no other claim', async 
     facts.podEvents.value.map(({ message }) => message),
     ['line break'],
   );
+});
+
+test('a volume that is bound to a claim of another namespace gives no facts, whatever the claim names', async () => {
+  const claimOf = (name: string, volumeName: string): Stored => ({
+    metadata: { name, namespace: 'shop', uid: `uid-${name}` },
+    spec: { storageClassName: 'listeners.stackable.tech', volumeName },
+  });
+  const volumeOf = (name: string, namespace: string, claim: string): Stored => ({
+    metadata: { name },
+    spec: { claimRef: { namespace, name: claim } },
+  });
+  const objects = {
+    persistentvolumeclaims: [claimOf('own', 'pv-own'), claimOf('foreign', 'pv-payroll'), claimOf('other', 'pv-own')],
+    persistentvolumes: [volumeOf('pv-own', 'shop', 'own'), volumeOf('pv-payroll', 'payroll', 'foreign')],
+  };
+  const place: ExposurePlace = { client: clusterOf({ objects }), namespace: 'shop', probe: false };
+  const found = await Promise.all(['own', 'foreign', 'other'].map((name) => gatherClaim(place, name)));
+  assert.deepEqual(
+    found.map((facts) => facts?.volume),
+    [{ value: objects.persistentvolumes[0] }, { value: undefined }, { value: undefined }],
+  );
+});
+
+test('the account of a console names itself where it lacks a right, and reads no nodes', async () => {
+  const objects = {
+    listeners: [listener()],
+    endpointslices: [{ metadata: {}, endpoints: [{ nodeName: 'n1' }] }],
+    nodes: [{ metadata: { name: 'n1' } }],
+  };
+  const client = clusterOf({ objects, denied: ['services'] });
+  const facts = await gatherListener({ client, namespace: 'shop', probe: false, isConsole: true }, 'web');
+  assert.deepEqual(
+    [facts?.service, facts?.nodes],
+    [{ unknown: "the console's account has no right to get services in the namespace shop" }, undefined],
+  );
+  const ofUser = await gatherListener({ client, namespace: 'shop', probe: false }, 'web');
+  assert.deepEqual(ofUser?.nodes, { value: objects.nodes });
 });
 
 suite('volumes that the driver of the node reports', () => {

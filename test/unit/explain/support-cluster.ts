@@ -11,6 +11,8 @@ export interface ClusterContent {
   readonly objects: Readonly<Record<string, readonly Stored[]>>;
   /** Plurals that the user may not read. */
   readonly denied?: readonly string[];
+  /** Plurals that the user may get by name, and not list. */
+  readonly unlisted?: readonly string[];
   /** Plurals without a definition. */
   readonly undefinedKinds?: readonly string[];
 }
@@ -19,10 +21,11 @@ export interface ClusterContent {
 export function clusterOf({
   objects,
   denied = [],
+  unlisted = [],
   undefinedKinds = [],
 }: ClusterContent): Pick<KubeClient, 'find' | 'list' | 'page' | 'create'> {
-  const read = <T extends KubeObject>({ plural }: Resource<T>, namespace: string | undefined): readonly T[] => {
-    if (denied.includes(plural)) throw new ApiError('GET', { status: 403, reason: 'Forbidden', message: `${plural} is forbidden` });
+  const read = <T extends KubeObject>({ plural }: Resource<T>, namespace: string | undefined, refused = denied): readonly T[] => {
+    if (refused.includes(plural)) throw new ApiError('GET', { status: 403, reason: 'Forbidden', message: `${plural} is forbidden` });
     if (undefinedKinds.includes(plural)) throw new ApiError('GET', { status: 404, reason: '', message: 'page not found' });
     // The tests store objects of the right kind.
     const all = (objects[plural] ?? []) as readonly T[];
@@ -31,9 +34,9 @@ export function clusterOf({
   return {
     find: async (of, { namespace, name }) => read(of, namespace).find(({ metadata }) => metadata.name === name),
     list: async function* (of, { namespace }: Selection = {}) {
-      yield* read(of, namespace);
+      yield* read(of, namespace, [...denied, ...unlisted]);
     },
-    page: async (of, { namespace }) => ({ items: read(of, namespace), resourceVersion: '1' }),
+    page: async (of, { namespace }) => ({ items: read(of, namespace, [...denied, ...unlisted]), resourceVersion: '1' }),
     create: async (_of, object) => {
       const { spec } = object as Stored & { readonly spec?: { readonly resourceAttributes?: { readonly resource: string } } };
       return { ...object, status: { allowed: !denied.includes(spec?.resourceAttributes?.resource ?? '') } };
