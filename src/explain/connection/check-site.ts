@@ -9,6 +9,7 @@ import type { Explanation, Step } from '../step.ts';
 import { datesStep } from './bundle-steps.ts';
 import { explainConnection, routingKeysOf } from './explain-connection.ts';
 import { namespaceObject } from './head.ts';
+import { adviceOn } from './object-problem.ts';
 import { valueOf, type SiteFacts, type SiteOfNetwork } from './site-facts.ts';
 import { listSome } from '../../text/list-some.ts';
 
@@ -20,6 +21,7 @@ export function checkSite(facts: SiteFacts): CheckReport {
   const sites = valueOf(facts.network)?.sites ?? [];
   const findings = [
     ...unknownSteps(facts),
+    ...fileSteps(facts, objects),
     ...missingSiteSteps(facts),
     ...versionSteps(facts, sites),
     ...certificateSteps(facts),
@@ -47,24 +49,25 @@ function objectsOf(facts: SiteFacts): readonly { readonly kind: SkupperKind; rea
   return [...new Map([...found, ...written, ...unread].map((each) => [`${each.kind}/${each.name}`, each])).values()];
 }
 
-/** Sources that could not be read, once each, and files whose resource is not known. Without a process no router answers. */
+/** Sources that could not be read, once each. Without a process no router answers. */
 function unknownSteps(facts: SiteFacts): readonly Step[] {
   const ofRouters = valueOf(facts.stopped) === undefined ? [facts.network, facts.links] : [];
   // Rights have findings of their own. In a cluster, what was written comes from the same lists.
   const written = facts.refused === undefined ? [facts.written] : [];
   const sources = [facts.stopped, facts.objects, ...written, facts.problems, ...ofRouters, facts.bundles];
   const unread = [...new Set(sources.flatMap((source) => ('unknown' in source ? [source.unknown] : [])))];
-  const files = (valueOf(facts.problems) ?? []).filter(({ resource, isError }) => isError && resource === undefined);
-  return [
-    ...unread.map((says): Step => ({ id: 'check.sources', object: namespaceObject(facts.place), state: 'unknown', says })),
-    ...files.map(({ text }): Step => ({
-      id: 'check.files',
-      object: namespaceObject(facts.place),
-      state: 'fail',
-      code: 'invalid-file',
-      says: text,
-    })),
-  ];
+  return unread.map((says): Step => ({ id: 'check.sources', object: namespaceObject(facts.place), state: 'unknown', says }));
+}
+
+/** Errors of files whose resource is not known. One that is the cause of objects already is left out. */
+function fileSteps({ problems, place }: SiteFacts, explanations: readonly Explanation[]): readonly Step[] {
+  const reported = new Set(explanations.flatMap(({ cause }) => cause?.object ?? []));
+  return (valueOf(problems) ?? [])
+    .filter(({ resource, isError }) => isError && resource === undefined)
+    .flatMap(({ text, file, affected = [] }): readonly Step[] => {
+      const object = file === undefined ? namespaceObject(place) : `file/${file}`;
+      return affected.length > 0 && reported.has(object) ? [] : [{ id: 'check.files', object, ...adviceOn('invalid-file'), says: text }];
+    });
 }
 
 function missingSiteSteps(facts: SiteFacts): readonly Step[] {

@@ -47,8 +47,12 @@ export function processStep(step: Step, { stopped, place }: SiteFacts): Step {
 export const namespaceObject = ({ namespace }: SiteFacts['place']): string => `namespace/${namespace}`;
 
 function specStep(step: Step, { objects, refused, written, problems }: SiteFacts, { kind, name, found }: Subject): Step {
-  const first = valueOf(problems)?.find(({ resource, isError }) => isError && resource === `${kind}/${name}`);
-  if (first !== undefined) return { id: step.id, object: step.object, ...adviceOn('invalid-file'), says: first.text };
+  const errors = (valueOf(problems) ?? []).filter(({ isError }) => isError);
+  const key = `${kind}/${name}`;
+  const first = errors.find(({ resource }) => resource === key) ?? errors.find(({ affected }) => affected?.includes(key) === true);
+  // An unreadable file is one cause for all its resources.
+  const cause = first?.resource === key ? step.object : `file/${first?.file ?? ''}`;
+  if (first !== undefined) return { id: step.id, object: cause, ...adviceOn('invalid-file'), says: first.text };
   if (step.state !== 'pass') return step;
   const unread = 'unknown' in objects ? objects.unknown : refused?.get(kind);
   if (unread !== undefined) return { ...step, state: 'unknown', says: unread };

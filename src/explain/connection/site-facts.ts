@@ -55,6 +55,10 @@ export interface WrittenObject {
 export interface WrittenProblem {
   /** `Listener/web`; undefined if it cannot be read from the file. */
   readonly resource?: string;
+  /** Resources of an unreadable file whose last valid version runs. */
+  readonly affected?: readonly string[];
+  /** Path for users; undefined if no file has the problem. */
+  readonly file?: string;
   readonly isError: boolean;
   /** Location and message, for users. */
   readonly text: string;

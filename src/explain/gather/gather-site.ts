@@ -169,6 +169,8 @@ async function listProblems(resources: Resources): Promise<readonly WrittenProbl
     .filter(isRecord)
     .map((problem, index) => ({
       ...(typeof problem['resource'] === 'string' ? { resource: problem['resource'] } : {}),
+      ...(Array.isArray(problem['affected']) ? { affected: problem['affected'].map(String) } : {}),
+      ...(typeof problem['file'] === 'string' ? { file: printable(problem['file']) } : {}),
       isError: problem['severity'] === 'error',
       text: printable(problemText?.lines[index] ?? String(problem['message']), 1_024),
     }));

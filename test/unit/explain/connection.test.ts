@@ -5,6 +5,7 @@ import { catalogue, modules } from '../../../src/errors/catalogue.ts';
 import { conditionReason, type ConditionCode } from '../../../src/errors/condition-reason.ts';
 import { isConditionCode } from '../../../src/errors/problem.ts';
 import { checkSite } from '../../../src/explain/connection/check-site.ts';
+import { linesOf } from '../../../src/explain/report.ts';
 import { explainConnection, explainKey, rungsOf, titleOf } from '../../../src/explain/connection/explain-connection.ts';
 import { FAILURE_CODES } from '../../../src/router/local/failure.ts';
 import type { BundleFacts, SiteFacts, SiteOfNetwork } from '../../../src/explain/connection/site-facts.ts';
@@ -291,6 +292,27 @@ test('a resource whose file cannot be read has the file, the line and the field 
   const facts = factsOf([unread], { problems: { value: [{ resource: 'Listener/web', isError: true, text }] } });
   const { cause } = explainConnection(facts, 'Listener', 'web') ?? assert.fail('no such object');
   assert.deepEqual([cause?.id, cause?.code, cause?.says], ['listener.spec', 'invalid-file', text]);
+});
+
+test('a file that cannot be read is one cause for all its resources, and no finding besides', () => {
+  const text = 'input/resources/web.yaml:5:1: it is not YAML: All mapping items must start at the same column.';
+  const affected = ['Listener/web', 'Listener/api'];
+  const objects = ['web', 'api'].map((name) => object('Listener', name, 'invalid-file'));
+  const problem = { file: 'input/resources/web.yaml', isError: true, text, affected };
+  const report = checkSite(factsOf(objects, { problems: { value: [problem] } }));
+  const of = linesOf(report);
+  assert.deepEqual(
+    of.causes.map(({ step, affected: whose }) => [step.object, step.says, whose]),
+    [['file/input/resources/web.yaml', text, affected]],
+  );
+  assert.deepEqual(of.findings, []);
+});
+
+test('a file that cannot be read is a finding if it never had a resource', () => {
+  const text = 'input/resources/new.yaml:1:1: it is not YAML.';
+  const problems = { value: [{ file: 'input/resources/new.yaml', isError: true, text }] };
+  const { causes, findings } = linesOf(checkSite(factsOf([], { problems })));
+  assert.deepEqual([causes, findings.map((step) => [step.object, step.code])], [[], [['file/input/resources/new.yaml', 'invalid-file']]]);
 });
 
 suite('a source that cannot be read', () => {
