@@ -15,6 +15,8 @@ export const exitCodes = {
   'unknown-site': 4,
   exists: 5,
   'not-running': 6,
+  // As shells report SIGINT.
+  interrupted: 130,
 } as const satisfies Record<ShownAs<'exit'>, number>;
 
 /** Exit code for any error. */

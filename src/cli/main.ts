@@ -29,6 +29,8 @@ try {
   // Commander has already printed its message.
   if (!(error instanceof CommanderError)) process.stderr.write(`earshot: ${messageOf(error)}\n`);
   process.exitCode = error instanceof CommanderError ? (error.exitCode === 0 ? 0 : exitCodes.usage) : exitCodeOf(error);
+  // A request in flight must not delay the end.
+  if (process.exitCode === exitCodes.interrupted) process.exit();
 }
 
 // A log that cannot be written must not keep the process alive: neither buffered lines nor a write that never returns.

@@ -18,7 +18,7 @@ import { conventionsFor, openCluster, platformFor } from '../resources.ts';
 import { missingApiProblems } from './access-problems.ts';
 import { fileProblems } from './file-problems.ts';
 import { readResourceFiles } from './resource-files.ts';
-import { openPlace } from './explain-place.ts';
+import { examineUntil, openPlace, requireUninterrupted } from './explain-place.ts';
 import type { ExplainOptions } from './explain-actions.ts';
 
 export interface CheckOptions extends Pick<ExplainOptions, 'short' | 'failOn' | 'wait'> {
@@ -27,13 +27,11 @@ export interface CheckOptions extends Pick<ExplainOptions, 'short' | 'failOn' | 
   readonly pre?: boolean;
 }
 
-/** Milliseconds between two attempts with `--wait`. */
-const RETRY_EVERY = 500;
-
 /** @throws CliError failed if a check fails, not-ready if something waits, not-running if nothing runs the site */
 export async function check(words: PlaceWords, terminal: Terminal, options: CheckOptions): Promise<void> {
-  const { title, report } = await reportFor(words, terminal, options);
+  const { title, report, isInterrupted = false } = await reportFor(words, terminal, options);
   show(terminal, title, report, options);
+  requireUninterrupted({ isInterrupted });
   requireWorking(report, options);
 }
 
@@ -41,6 +39,7 @@ interface Titled {
   /** Such as `Namespace west`. */
   readonly title: string;
   readonly report: CheckReport;
+  readonly isInterrupted?: boolean;
 }
 
 async function reportFor(words: PlaceWords, terminal: Terminal, { filename, pre, wait = 0 }: CheckOptions): Promise<Titled> {
@@ -50,14 +49,14 @@ async function reportFor(words: PlaceWords, terminal: Terminal, { filename, pre,
     return checkBeforeInstallation(words);
   }
   await using open = await openPlace(words);
-  const end = performance.now() + wait;
-  using _followed = open.resources.follow();
-  for (;;) {
-    const report = await runChecks({ ...open.place, probe: false });
-    const isOver = !['fail', 'wait'].includes(report.verdict) || performance.now() >= end;
-    if (isOver) return { title: `Namespace ${open.resources.namespace}`, report };
-    await open.resources.wait(RETRY_EVERY);
-  }
+  const examine = () => runChecks({ ...open.place, probe: false });
+  const { last: report, isInterrupted } = await examineUntil(
+    { resources: open.resources, terminal },
+    wait,
+    examine,
+    ({ verdict }) => verdict,
+  );
+  return { title: `Namespace ${open.resources.namespace}`, report, isInterrupted };
 }
 
 async function checkFilesAt(words: PlaceWords, terminal: Terminal, paths: readonly string[]): Promise<CheckReport> {

@@ -9,7 +9,7 @@ import { formatExplanation, isScreenColoured, stepName } from '../output/explana
 import { structured, type OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import type { PlaceWords } from '../place.ts';
-import { openPlace } from './explain-place.ts';
+import { examineUntil, openPlace, requireUninterrupted } from './explain-place.ts';
 
 export interface ExplainOptions {
   readonly short?: boolean;
@@ -25,28 +25,25 @@ interface Named {
   readonly name: string;
 }
 
-/** Milliseconds between two attempts with `--wait`. */
-const RETRY_EVERY = 500;
-
 /**
  * @throws CliError failed if a step fails, not-ready if one waits, not-found without such an object, not-running if nothing runs the
- * site
+ * site, interrupted by Ctrl-C with `--wait`
  */
 export async function explain(words: PlaceWords, terminal: Terminal, named: Named, options: ExplainOptions): Promise<void> {
   await using open = await openPlace(words);
   const place: ExplainPlace = { ...open.place, probe: options.probe === true };
   const kinds = kindsNamed(named.kind, place);
-  const end = performance.now() + (options.wait ?? 0);
-  using _followed = open.resources.follow();
-  for (;;) {
-    const { explanation, title } = await explainNamed(kinds, place, named);
-    const isOver = !['fail', 'wait'].includes(explanation.verdict) || performance.now() >= end;
-    if (isOver) {
-      show(terminal, explanation, title, options);
-      return requireWorking(explanation, options);
-    }
-    await open.resources.wait(RETRY_EVERY);
-  }
+  const examine = () => explainNamed(kinds, place, named);
+  const examined = await examineUntil(
+    { resources: open.resources, terminal },
+    options.wait ?? 0,
+    examine,
+    ({ explanation }) => explanation.verdict,
+  );
+  const { explanation, title } = examined.last;
+  show(terminal, explanation, title, options);
+  requireUninterrupted(examined);
+  requireWorking(explanation, options);
 }
 
 export function isKindWord(word: string): boolean {

@@ -6,6 +6,7 @@ import { commandIn } from '../../text/command-in.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
+import { followInterrupt } from '../processes/signals.ts';
 import { printable } from '../../text/printable.ts';
 import { sentence } from '../../text/sentence.ts';
 
@@ -32,7 +33,7 @@ const SHOW_AFTER = 400;
 
 /**
  * Shows the reason as progress or in the error, never in both.
- * @throws CliError not-ready on timeout, failed if an error persists
+ * @throws CliError not-ready on timeout, failed if an error persists, interrupted by Ctrl-C
  */
 export async function waitUntil<T>(
   { resources, terminal }: Context,
@@ -41,12 +42,18 @@ export async function waitUntil<T>(
   look: () => Promise<Look<T>>,
 ): Promise<T> {
   using _followed = resources.follow();
+  using interrupt = followInterrupt();
   const { believeAfter } = resources.conventions;
+  const checkAgain = `Check again with ${commandIn(resources, 'status')}.`;
   const begin = performance.now();
   let state = { message: '', since: begin, shown: false };
   let errorSince: number | undefined;
   for (let first = true; ; first = false) {
-    const seen = await look();
+    const seen = await Promise.race([look(), interrupt.happened]);
+    if (seen === 'interrupted') {
+      const text = sentence(state.message === '' ? goal : `${goal}: ${state.message}`);
+      throw new CliError('interrupted', `Interrupted while waiting for ${text} Nothing was undone. ${checkAgain}`);
+    }
     if ('done' in seen) return seen.done;
     if (first) terminal.note(`Waiting for ${goal}...\n`);
     const now = performance.now();
@@ -58,10 +65,7 @@ export async function waitUntil<T>(
     if (errorSince !== undefined && (isOver || now - errorSince >= believeAfter))
       throw new CliError('failed', `Failed while waiting for ${text}`);
     if (isOver) {
-      throw new CliError(
-        'not-ready',
-        `Timed out after ${Math.round(timeout / 10) / 100} s, waiting for ${text} Check again with ${commandIn(resources, 'status')}.`,
-      );
+      throw new CliError('not-ready', `Timed out after ${Math.round(timeout / 10) / 100} s, waiting for ${text} ${checkAgain}`);
     }
     // An error that is soon believed ends the wait with its reason.
     const isProgress = errorSince === undefined || believeAfter === Number.POSITIVE_INFINITY;
@@ -69,7 +73,7 @@ export async function waitUntil<T>(
       terminal.note(`  ${message}\n`);
       state.shown = true;
     }
-    await resources.wait(Math.max(1, Math.min(SHOW_AFTER, timeout - (now - begin))));
+    await Promise.race([resources.wait(Math.max(1, Math.min(SHOW_AFTER, timeout - (now - begin)))), interrupt.happened]);
   }
 }
 

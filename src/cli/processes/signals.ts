@@ -12,6 +12,14 @@ export function untilStopped(): AbortSignal {
   return stop.signal;
 }
 
+/** Follows SIGINT until disposal. A second one ends the process at once. */
+export function followInterrupt(): Disposable & { readonly happened: Promise<'interrupted'> } {
+  const { promise, resolve } = Promise.withResolvers<'interrupted'>();
+  const end = (): void => resolve('interrupted');
+  process.once('SIGINT', end);
+  return { happened: promise, [Symbol.dispose]: () => void process.off('SIGINT', end) };
+}
+
 /**
  * Ends the process even if a thread is blocked in a write, for which `process.exit` would wait.
  * @param threads set if other threads may be blocked in system calls
