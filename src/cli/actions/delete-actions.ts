@@ -20,6 +20,6 @@ export async function deleteNamed(context: Context, words: readonly string[], op
       missing.push(error);
     }
   }
-  const [first] = missing;
-  if (first !== undefined && options.ignoreNotFound !== true) throw first;
+  if (missing.length > 0 && options.ignoreNotFound !== true)
+    throw new CliError('not-found', missing.map(({ message }) => message).join('\n'));
 }

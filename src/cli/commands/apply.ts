@@ -34,7 +34,10 @@ export function addApply(group: Command, terminal: Terminal): void {
       .option('--no-wait', 'do not wait for the end of the deletion')
       .addOption(timeoutOption()),
   )
-    .addHelpText('after', examples(`${prefix} delete listener web`, `${prefix} delete -f west.yaml`))
+    .addHelpText(
+      'after',
+      examples(`${prefix} delete listener web api`, `${prefix} delete link/west listener/web`, `${prefix} delete -f west.yaml`),
+    )
     .action(async (kind: string | undefined, names: readonly string[], options: DeleteFilesOptions & Partial<Files>, command: Command) => {
       const { filename, ...how } = options;
       const words = kind === undefined ? [] : [kind, ...names];

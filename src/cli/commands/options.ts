@@ -167,6 +167,13 @@ function portFrom(least: number, text: string): number {
   return port;
 }
 
+/** Mentions the command for several names in the help, and in errors such as "too many arguments". */
+export function mentionSeveral(command: Command, several: string): Command {
+  return command
+    .addHelpText('after', `\nFor several names, use \`${several}\`.`)
+    .showHelpAfterError(`(for several names, use \`${several}\`; run with --help for the options)`);
+}
+
 /** Examples at the end of a command's help. */
 export function examples(...lines: readonly string[]): string {
   return `\nExample${lines.filter((line) => !line.startsWith('#')).length > 1 ? 's' : ''}:\n${lines.map((line) => `  ${line}`).join('\n')}`;

@@ -10,6 +10,7 @@ import {
   addPlace,
   contextOf,
   examples,
+  mentionSeveral,
   sayWhere,
   outputOption,
   placeWords,
@@ -34,6 +35,8 @@ interface Row {
 /** One command. */
 export interface Verb extends Row {
   readonly name: string;
+  /** Command that takes several names, if this one takes one. */
+  several?(kind: string): string;
   /** Runs the command. `words` are the values of `arguments`. */
   run(at: At, options: object, name: string | undefined, ...words: readonly unknown[]): Promise<void>;
 }
@@ -49,6 +52,8 @@ export function resourceCommands(program: Command, terminal: Terminal, kind: Sku
   for (const verb of verbs) {
     const command = addPlace(group.command(verb.name).description(verb.description)).addHelpText('after', examples(...verb.examples));
     if (verb.remark !== undefined) command.addHelpText('after', `\n${verb.remark}`);
+    const several = verb.several?.(group.name());
+    if (several !== undefined) mentionSeveral(command, several);
     for (const argument of verb.arguments ?? [new Argument('<name>', 'name of the resource')]) command.addArgument(argument);
     for (const option of verb.options ?? []) command.addOption(option);
     command.action((...given: readonly unknown[]) => {
@@ -127,6 +132,8 @@ export function deleteVerb(row: Row & { action?(): Promise<Delete> }): Verb {
   return {
     ...row,
     name: 'delete',
+    // A namespace has one site.
+    ...((row.arguments?.[0]?.required ?? true) ? { several: (kind) => `earshot delete ${kind} NAME...` } : {}),
     options: [...(row.options ?? []), new Option('--no-wait', 'do not wait for the end of the deletion'), timeoutOption()],
     run: async (at, options: DeleteOptions, name: string) => (await action())(await targetOf(at), name, options),
   };

@@ -5,6 +5,7 @@ import {
   contextOf,
   durationText,
   examples,
+  mentionSeveral,
   outputOption,
   positiveInteger,
   sayWhere,
@@ -86,19 +87,18 @@ export function addToken(program: Command, terminal: Terminal): void {
       await showTokens(await contextOf(command, terminal), name, output);
     });
 
-  addPlace(
+  const remove = addPlace(
     token
       .command('delete')
       .description('withdraw a token, so that it cannot be redeemed; its links stay')
       .argument('<name>', 'name of the token')
       .option('--no-wait', 'do not wait for the end of the deletion')
       .addOption(timeoutOption()),
-  )
-    .addHelpText('after', examples('earshot token delete west-6bfn6'))
-    .action(async (name: string, options: DeleteOptions, command: Command) => {
-      const { deleteToken } = await import('../actions/token-list.ts');
-      await deleteToken(await contextOf(command, terminal), name, options);
-    });
+  ).addHelpText('after', examples('earshot token delete west-6bfn6'));
+  mentionSeveral(remove, 'earshot delete accessgrant NAME...').action(async (name: string, options: DeleteOptions, command: Command) => {
+    const { deleteToken } = await import('../actions/token-list.ts');
+    await deleteToken(await contextOf(command, terminal), name, options);
+  });
 
   addPlace(
     token

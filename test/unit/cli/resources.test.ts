@@ -267,6 +267,33 @@ describe('what cannot be done ends with a code and says what to do', () => {
   });
 });
 
+describe('delete of several names', () => {
+  for (const [kind, several] of [
+    ['listener', 'listener'],
+    ['connector', 'connector'],
+    ['link', 'link'],
+    ['token', 'accessgrant'],
+  ] as const)
+    it(`is refused by \`${kind} delete\`, which names the command for it`, async () => {
+      await using west = await Namespace.make();
+      const { code, err } = await west.earshot([kind, 'delete', 'a', 'b']);
+      assert.equal(code, 2);
+      assert.match(
+        err,
+        new RegExp(`Expected 1 argument but got 2: a, b\\.\n\\(for several names, use \`earshot delete ${several} NAME\\.\\.\\.\``),
+      );
+      assert.match((await west.earshot([kind, 'delete', '--help'])).out, new RegExp(`use \`earshot delete ${several} NAME`));
+    });
+
+  it('deletes those that exist, and names all others', async () => {
+    await using west = await Namespace.make();
+    for (const name of ['a', 'b']) await west.earshot(['listener', 'create', name, '80']);
+    const { code, out, err } = await west.earshot(['delete', 'listener', 'a', 'x', 'b', 'y']);
+    assert.deepEqual([code, out], [4, 'Listener "a" is deleted.\nListener "b" is deleted.\n']);
+    assert.match(err, /Listener "x" does not exist.*\n.*Listener "y" does not exist/);
+  });
+});
+
 describe('apply and delete', () => {
   it('put and take out what a file holds, without what others added', async () => {
     await using west = await Namespace.make();
