@@ -1,9 +1,10 @@
 /** Finds out whether a namespace of this machine belongs to the user or to another one. Pure, except for the file checks. */
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { baseDirectory, layoutOf, namespacesDirectory, surroundings, type Surroundings } from '../platform/linux/layout.ts';
 import { commandIn } from '../text/command-in.ts';
+import { isLabel } from '../text/names.ts';
 import { printable } from '../text/printable.ts';
 import { CliError } from './errors.ts';
 
@@ -45,6 +46,11 @@ export function homeIn(passwd: string, user: string): string | undefined {
     .map((line) => line.split(':'))
     .find(([name]) => name === user)?.[5];
   return home?.startsWith('/') === true ? home : undefined;
+}
+
+/** Namespaces of this user on this machine, by name. */
+export async function namespacesHere(): Promise<readonly string[]> {
+  return (await readdir(namespacesDirectory()).catch(() => [])).filter(isLabel).toSorted();
 }
 
 /** The other user who has a namespace of this name, if this user does not have one. */

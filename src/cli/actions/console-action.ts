@@ -15,9 +15,11 @@ import { VERSION } from '../../version.ts';
 import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { listenFailure } from '../processes/listen-failure.ts';
+import { namespacesHere } from '../own-namespace.ts';
 import { isMachine, type PlaceWords } from '../place.ts';
 import { openCluster, openResources, platformFor } from '../resources.ts';
 import { followFiles, readTls, readUsers } from './console-files.ts';
+import { describeMissingSite, requireNamespaceHere } from './console-namespace.ts';
 import type { OpenSources } from './console-sources.ts';
 import { serveConsoleLinks } from './console-links.ts';
 
@@ -51,7 +53,8 @@ export async function runConsole(words: PlaceWords, terminal: Terminal, options:
     throw new CliError('usage', 'The option --proxy-ca is for consoles with --tls and without --users: omit it.');
   const file = options.users === undefined ? undefined : await readUsers(options.users);
   const passwords = file === undefined ? undefined : new PasswordAccess(file);
-  await using open = inCluster === true ? await openInCluster(words, until, options.users === undefined) : await openSources(words, until);
+  await using open =
+    inCluster === true ? await openInCluster(words, until, options.users === undefined) : await openSources(words, terminal, until);
   const { sources } = open;
   const users = passwords ?? open.users;
   const { where, namespace } = sources.resources;
@@ -103,13 +106,18 @@ function printLinks(where: string, server: ConsoleServer, terminal: Terminal, un
 /** Milliseconds of a request to a cluster. */
 const PATIENCE = 5_000;
 
-async function openSources(words: PlaceWords, until: AbortSignal): Promise<OpenSources> {
-  if (isMachine((await platformFor(words)).platform)) {
+async function openSources(words: PlaceWords, terminal: Terminal, until: AbortSignal): Promise<OpenSources> {
+  const { platform, other } = await platformFor(words);
+  if (isMachine(platform)) {
     const [{ machineSources }, resources] = await Promise.all([import('./console-machine.ts'), openResources(words)]);
+    await requireNamespaceHere(resources.namespace);
     return machineSources(resources);
   }
   const [{ clusterSources }, cluster] = await Promise.all([import('./console-cluster.ts'), openCluster(words, PATIENCE)]);
-  return clusterSources(cluster, until);
+  const sources = await clusterSources(cluster, until);
+  const doubt = await describeMissingSite(cluster, other === 'linux' ? await namespacesHere() : []);
+  if (doubt !== undefined) terminal.note(`Warning: ${doubt}\n`);
+  return sources;
 }
 
 async function openInCluster(words: PlaceWords, until: AbortSignal, hasRevocations: boolean): Promise<OpenSources> {

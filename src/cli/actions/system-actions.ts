@@ -11,8 +11,8 @@ import { readPlatformFile, removePlatformFile, writePlatformFile, type PlatformF
 import { isSupervised, runningRouters } from '../../platform/linux/routers.ts';
 import { processText } from '../../platform/linux/running-process.ts';
 import { messageOf } from '../../telemetry/log.ts';
-import { isLabel } from '../../text/names.ts';
 import { CliError } from '../errors.ts';
+import { namespacesHere } from '../own-namespace.ts';
 import { fieldLines, structured, type OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import type { MachinePlatform } from '../place.ts';
@@ -259,7 +259,7 @@ const MOST_UNIT_BYTES = 65_536;
 
 /** Stops services and processes of every namespace of this user, and deletes their directories. */
 export async function uninstallAll(terminal: Terminal): Promise<void> {
-  const names = (await readdir(namespacesDirectory()).catch(() => [])).filter(isLabel).toSorted();
+  const names = await namespacesHere();
   for (const namespace of names) {
     if ((await hasUnit(namespace)) || (await containerFileOf(namespace)) !== undefined)
       await uninstall(namespace, { purge: true }, terminal);

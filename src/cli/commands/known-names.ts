@@ -5,10 +5,11 @@ import type { SkupperKind } from '../../api/skupper/index.ts';
 import { kubeconfigFiles, readKubeconfig } from '../../kube/client/kubeconfig-files.ts';
 import type { KubeObject } from '../../kube/objects.ts';
 import { resource, secrets, type Resource } from '../../kube/resource.ts';
-import { layoutOf, namespacesDirectory } from '../../platform/linux/layout.ts';
-import { isLabel, isResourceName } from '../../text/names.ts';
+import { layoutOf } from '../../platform/linux/layout.ts';
+import { isResourceName } from '../../text/names.ts';
 import { kindNamed, kindWords } from '../actions/kind-names.ts';
 import { namesOf } from '../actions/resource-actions.ts';
+import { namespacesHere } from '../own-namespace.ts';
 import { isMachine, machineNamespace, type PlaceWords } from '../place.ts';
 import { openCluster, openResources, platformFor } from '../resources.ts';
 
@@ -25,8 +26,7 @@ export async function namesOfKind(kind: string, words: PlaceWords): Promise<read
 
 /** Namespaces of this machine and of the selected cluster. */
 export async function namespaceNames(words: PlaceWords): Promise<readonly string[]> {
-  const here = await namesIn(namespacesDirectory(), isLabel);
-  return [...here, ...(await namesInCluster(words, namespaces, 'cluster', () => true))];
+  return [...(await namespacesHere()), ...(await namesInCluster(words, namespaces, 'cluster', () => true))];
 }
 
 export async function bundleNames(words: PlaceWords): Promise<readonly string[]> {
