@@ -8,8 +8,6 @@ export interface NetworkSize {
   readonly connections: number;
 }
 
-const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, '+Inf'] as const;
-
 const idOf = (site: number): string => `00000000-0000-4000-8000-${String(site).padStart(12, '0')}`;
 const keyOf = (key: number): string => `team-${key % 97}/service-${key}`;
 
@@ -26,8 +24,7 @@ export function createLargeNetwork(size: NetworkSize): Server {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://router');
     const seconds = (Date.now() - begun) / 1_000;
     const known = fixed.get(pathname);
-    if (pathname === '/metrics') return void response.end(metricsOf(size, seconds));
-    if (pathname === '/v1/latencies') return void response.end(JSON.stringify(latenciesOf(size, seconds)));
+    if (pathname === '/v1/figures') return void response.end(JSON.stringify(keyFiguresOf(size, seconds)));
     if (pathname === '/v1/links') return void response.end(JSON.stringify(linksOf(size, seconds)));
     if (pathname === '/v1/observe') return void response.end(JSON.stringify(figuresOf(searchParams.get('site') ?? '', size, seconds)));
     if (known === undefined) return void response.writeHead(404).end('{}');
@@ -70,35 +67,21 @@ function openedOf(key: number, { keys, connections }: NetworkSize, seconds: numb
   return Math.floor(seconds * perSecond + (key % 7) / 7);
 }
 
-function metricsOf(size: NetworkSize, seconds: number): string {
-  const lines: string[] = [];
-  const put = (name: string, labels: string, value: number): void => void lines.push(`earshot_router_${name}{${labels}} ${value}`);
-  for (let key = 0; key < size.keys; key += 1) {
-    const labels = `routing_key="${keyOf(key)}",role="listener"`;
-    const opened = openedOf(key, size, seconds);
-    put('connections_opened_total', labels, opened);
-    put('connections_open', labels, key % 3);
-    if (key % 100 === 0) put('connections_failed_total', `${labels},reason="tls-host-mismatch"`, opened);
-    put('connections_ended_total', `${labels},end="orderly"`, opened);
-    put('bytes_total', `${labels},direction="to_server"`, opened * 700);
-    put('bytes_total', `${labels},direction="to_client"`, opened * 9_000);
-    put('key_reachable', `routing_key="${keyOf(key)}"`, 1);
-    for (const le of BUCKETS) put('connect_duration_seconds_bucket', `${labels},le="${le}"`, opened);
-    put('connect_duration_seconds_sum', labels, opened / 100);
-    put('connect_duration_seconds_count', labels, opened);
-  }
-  put('certificate_days_left', 'bundle="skupper-site-server"', 30);
-  return `${lines.join('\n')}\n`;
-}
-
-function latenciesOf(size: NetworkSize, seconds: number): object {
+function keyFiguresOf(size: NetworkSize, seconds: number): object {
   return {
+    certificates: [{ bundle: 'skupper-site-server', days: 30 }],
     items: Array.from({ length: size.keys }, (_, key) => {
       const opened = openedOf(key, size, seconds);
       const half = opened >> 1;
       return {
         key: keyOf(key),
         role: 'listener',
+        open: key % 3,
+        opened,
+        failed: key % 100 === 0 ? { 'tls-host-mismatch': opened } : {},
+        bytes: { up: opened * 700, down: opened * 9_000 },
+        requests: 0,
+        errors: 0,
         connect:
           opened === 0
             ? []

@@ -1,4 +1,4 @@
-/** Reads the figures of routing keys from the metrics of a router (pure). */
+/** Figures of routing keys, and how they are read from the metrics of an older router (pure). */
 import { fieldsIn, recordsIn } from '../text/untrusted-fields.ts';
 
 /** Counts since the router started. */
@@ -114,7 +114,7 @@ export function addLatencies({ keys }: Sample, answer: unknown): void {
   }
 }
 
-function addSteps(sample: KeySample, name: 'connect' | 'request', steps: unknown): void {
+export function addSteps(sample: KeySample, name: 'connect' | 'request', steps: unknown): void {
   for (const step of Array.isArray(steps) ? steps.slice(0, MOST_STEPS) : []) {
     const [bound, count]: readonly unknown[] = Array.isArray(step) ? step : [];
     if (!isCount(bound) || !isCount(count)) continue;
@@ -123,7 +123,7 @@ function addSteps(sample: KeySample, name: 'connect' | 'request', steps: unknown
   }
 }
 
-const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
+export const isCount = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
 
 export function emptySample(): KeySample {
   return { opened: 0, failed: 0, up: 0, down: 0, open: 0, requests: 0, errors: 0 };

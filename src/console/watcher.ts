@@ -1,5 +1,6 @@
 /** Reads the sources of a console again and again, keeps facts and history, and reports changes. */
 import { NotReadable } from '../errors/not-readable.ts';
+import { NotAtRouter } from '../errors/router-answer-error.ts';
 import { limitTable } from '../limits/table.ts';
 import { overviewKinds, quietKinds } from '../site/overview.ts';
 import { attempt, reportInternalError } from '../telemetry/boundary.ts';
@@ -32,6 +33,7 @@ import { addLatencies, mergeSamples, SampleReader, shareUnchanged, sinceSample, 
 import type { ObservedSite } from './observed-site.ts';
 import { SiteObserver } from './site-observer.ts';
 import { addMissing } from './missing.ts';
+import { readFigures } from './read-figures.ts';
 import type { ConsoleSources, RecordedState } from './sources.ts';
 import { chosenSamples, keyViews, linkViews, overviewOf, resourceRow, siteDetail, siteViews, type Place } from './views.ts';
 
@@ -314,8 +316,16 @@ export class Watcher {
     this.#remember(at, changeSince(sample, last.sample));
   }
 
-  /** A router of an older version has no latencies. */
   async #sampleOf(router: string): Promise<Sample> {
+    const figures = await this.#sources.ask(router, '/v1/figures').catch((error: unknown) => {
+      if (error instanceof NotAtRouter || error instanceof NotReadable) return undefined;
+      throw error;
+    });
+    return readFigures(figures, 2 * limitTable.consoleKeys.value) ?? (await this.#sampleOfMetrics(router));
+  }
+
+  /** A router of version 0.1.0 has no figures in its API. In a cluster, metrics need other rights than the API. */
+  async #sampleOfMetrics(router: string): Promise<Sample> {
     const reader = new SampleReader(2 * limitTable.consoleKeys.value);
     await this.#sources.metrics(router, (text) => reader.read(text));
     const { sample } = reader;

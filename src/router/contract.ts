@@ -334,10 +334,13 @@ export interface SiteFigures {
 }
 
 /** Counts of a routing key's connections in one role of the router, since its start. */
-export interface RoleFigures extends Pick<SiteFigures, 'opened' | 'bytes'> {
+export interface ConnectionCounts extends Pick<SiteFigures, 'opened' | 'bytes'> {
   readonly open: number;
   /** By reason. */
   readonly failed: Readonly<Record<string, number>>;
+}
+
+export interface RoleFigures extends ConnectionCounts {
   /** Milliseconds; null if there are none. */
   readonly connect: Percentiles | null;
   /** For a listener the sites with the servers, for a connector those with the clients. */
@@ -350,18 +353,32 @@ export interface KeyFigures {
   readonly connector?: RoleFigures;
 }
 
-/** Number of latencies by the upper bound of their step in milliseconds. */
-export interface KeyLatencies {
+/** Counts of a routing key in one role, with its requests and without its sites. */
+export interface KeyCounts extends ConnectionCounts {
   readonly key: string;
   readonly role: 'listener' | 'connector';
-  readonly connect: readonly (readonly [bound: number, count: number])[];
-  readonly request: readonly (readonly [bound: number, count: number])[];
+  /** Number of observed requests with a response, and of those with a status of 500 or above. */
+  readonly requests: number;
+  readonly errors: number;
+  /** Number of latencies by the upper bound of their step in milliseconds. */
+  readonly connect: LatencySteps;
+  readonly request: LatencySteps;
 }
+
+type LatencySteps = readonly (readonly [bound: number, count: number])[];
 
 export interface KeyFiguresView {
   ofKey(routingKey: string): KeyFigures;
-  /** Those of all keys that have any. */
-  latencies(): readonly KeyLatencies[];
+  all(): readonly KeyCounts[];
+}
+
+/** Figures of a router for those who read all of them, such as a console. */
+export interface AllFigures {
+  /** Milliseconds by which the event loop was late: p99 since these figures or the metrics were last read. */
+  readonly eventLoopDelay?: number;
+  /** `days` until the certificate of a TLS bundle expires. */
+  readonly certificates: readonly { readonly bundle: string; readonly days: number }[];
+  readonly items: readonly KeyCounts[];
 }
 
 /** A router on the path to a routing key's servers. */
@@ -457,7 +474,7 @@ export interface RouterHooks {
 
 /** Figures of a router for its own API. */
 export interface SelfFigures {
-  /** Milliseconds by which the event loop is late: p99 since the last scrape of the metrics. */
+  /** Milliseconds by which the event loop is late: p99 since the metrics or all figures were last read. */
   readonly eventLoopDelay?: number;
   /** Absent if no other process announced this router. `last` is in milliseconds since 1970. */
   readonly contested?: { readonly count: number; readonly last: number };
@@ -467,6 +484,8 @@ export interface Router extends AsyncDisposable {
   readonly state: RouterState;
   /** Computed when read. */
   readonly selfFigures?: SelfFigures | undefined;
+  /** Computes all figures. The event-loop delay begins again. */
+  readFigures?(): AllFigures;
   /** Undefined if connections are not recorded. */
   readonly records?: RecordsView | undefined;
   readonly keyFigures?: KeyFiguresView | undefined;

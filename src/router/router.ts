@@ -3,6 +3,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { bounded, guard } from '../telemetry/boundary.ts';
 import {
   DEFAULT_LIVENESS,
+  type AllFigures,
   type IssuedCertificate,
   type KeyFiguresView,
   type LinkState,
@@ -35,7 +36,7 @@ import { KeyedRateLimitedLog } from '../telemetry/keyed-rate-limited-log.ts';
 import { openFilesLimit, reserveWithin } from '../telemetry/open-files.ts';
 import { createClosingSlots } from './link/session/connection.ts';
 import { Liveness } from './link/session/liveness.ts';
-import { eventLoopDelay, linkMetrics, showMetrics } from './link/link-metrics.ts';
+import { eventLoopDelay, linkMetrics, restartEventLoopDelay, showMetrics } from './link/link-metrics.ts';
 import { refuse } from './link/refusal.ts';
 import { siblingLinkFormat } from './link/sibling-links.ts';
 import { siblingPartFormat } from './link/sibling-parts.ts';
@@ -232,11 +233,14 @@ class JoinedRouter implements Router, LinkHost {
   }
 
   get selfFigures(): SelfFigures {
-    const [delay, { contested }] = [eventLoopDelay(), this.#routing];
-    return {
-      ...(delay === undefined ? {} : { eventLoopDelay: Math.round(delay * 10_000) / 10 }),
-      ...(contested.count === 0 ? {} : { contested }),
-    };
+    const { contested } = this.#routing;
+    return { ...delayFigures(), ...(contested.count === 0 ? {} : { contested }) };
+  }
+
+  readFigures(): AllFigures {
+    const delay = delayFigures();
+    restartEventLoopDelay();
+    return { ...delay, certificates: certificatesOf(this.#config, Date.now()), items: this.keyFigures.all() };
   }
 
   get #siblingState(): Pick<RouterState, 'siblingLinks' | 'siblingParts'> {
@@ -542,7 +546,12 @@ function until(end: number, milliseconds: number): Promise<void> {
 }
 
 /** Days until the certificates that the config names expire. */
-function certificatesOf(config: RouterConfig, now: number): readonly { readonly bundle: string; readonly days: number }[] {
+function delayFigures(): Pick<SelfFigures, 'eventLoopDelay'> {
+  const delay = eventLoopDelay();
+  return delay === undefined ? {} : { eventLoopDelay: Math.round(delay * 10_000) / 10 };
+}
+
+function certificatesOf(config: RouterConfig, now: number): AllFigures['certificates'] {
   const { links, accesses, listeners, connectors, siblings } = config;
   const ofSiblings = siblings?.kind === 'tls' ? [siblings] : [];
   const all = [...[...links, ...accesses, ...listeners, ...ofSiblings].map(({ tls }) => tls), ...connectors.map(({ tls }) => tls?.bundle)];

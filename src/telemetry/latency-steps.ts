@@ -25,13 +25,17 @@ export class LatencySteps {
   /** Steps that are not empty. */
   get counts(): LatencyCounts {
     const counts = new Map<number, number>();
-    for (const [step, count] of this.#counts?.entries() ?? []) if (count > 0) counts.set(boundOf(step), count);
+    this.#counts?.forEach((count, step) => {
+      if (count > 0) counts.set(BOUNDS[step] ?? MOST, count);
+    });
     return counts;
   }
 }
 
-/** Rounded to 1 %, so that its text is short. */
-const boundOf = (step: number): number => Number(Math.min(MOST, LEAST * 2 ** (step / STEPS_OF_DOUBLE)).toPrecision(3));
+/** Rounded to 1 %, so that their text is short. */
+const BOUNDS: readonly number[] = Array.from({ length: LAST + 1 }, (_, step) =>
+  Number(Math.min(MOST, LEAST * 2 ** (step / STEPS_OF_DOUBLE)).toPrecision(3)),
+);
 
 export function mergeLatencies(all: Iterable<LatencyCounts>): LatencyCounts {
   const merged = new Map<number, number>();

@@ -5,6 +5,7 @@
 import type { ShownAs } from '../../errors/catalogue.ts';
 import { limitTable } from '../../limits/table.ts';
 import type {
+  AllFigures,
   KeyFiguresView,
   LinkConfig,
   ObservedRouter,
@@ -42,6 +43,8 @@ export interface RouterApiSources {
   readonly observe?: (siteId: string) => Promise<readonly ObservedRouter[] | undefined>;
   /** Undefined until the router runs. No figures if omitted. */
   readonly selfFigures?: () => SelfFigures | undefined;
+  /** Reads all figures; undefined until the router runs. */
+  readonly figures: () => AllFigures | undefined;
   /** Reason why the router does not do all that its config asks for. */
   readonly unready: () => string | undefined;
   /** Actions besides queries; none if omitted. */
@@ -120,7 +123,7 @@ export class RouterApi {
   }
 
   #resource(path: string, query: URLSearchParams): Readonly<Record<string, () => ApiAnswer | Promise<ApiAnswer>>> | undefined {
-    const { control, probe, observe } = this.#sources;
+    const { control, probe, observe, figures } = this.#sources;
     const since = query.get('since');
     const connection = /^\/v1\/connections\/([0-9a-z]{1,32})$/.exec(path)?.[1];
     if (connection !== undefined) return { DELETE: () => this.#endConnection(connection) };
@@ -139,8 +142,11 @@ export class RouterApi {
         return { GET: () => this.#connections(query) };
       case '/v1/requests':
         return { GET: () => this.#requests(query) };
+      case '/v1/figures':
+        return { GET: () => ok({ asOf: this.#asOf(), ...(figures() ?? { certificates: [], items: [] }) }) };
+      // Consoles of version 0.1.0 read these besides the metrics.
       case '/v1/latencies':
-        return { GET: () => ok({ asOf: this.#asOf(), items: this.#sources.keyFigures()?.latencies() ?? [] }) };
+        return { GET: () => ok({ asOf: this.#asOf(), items: this.#sources.keyFigures()?.all() ?? [] }) };
       case '/v1/changes':
         return { GET: () => ok(this.#changes(since)) };
       case PROBE_PATH:
@@ -245,7 +251,7 @@ const PATHS: readonly string[] = [
   'connections/{id}',
   'requests',
   'changes',
-  'latencies',
+  'figures',
 ].map((path) => `/v1/${path}`);
 
 /** Gives each content of a list a version that also differs from all versions before a restart of the router. */

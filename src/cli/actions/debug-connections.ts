@@ -1,5 +1,6 @@
 /** `earshot debug conn`: connections of a site's routers. */
 import { NotReadable } from '../../errors/not-readable.ts';
+import { NotAtRouter } from '../../errors/router-answer-error.ts';
 import type { ConnectionRecord, RecordState } from '../../router/contract.ts';
 import { mergeRecords } from '../../router/records/merge-records.ts';
 import { readRecord } from '../../router/records/read-record.ts';
@@ -124,7 +125,7 @@ async function endConnection(site: SiteRouters, routers: readonly string[], id: 
       return;
     } catch (error) {
       if (error instanceof NotReadable) throw error;
-      if (!/has status 404/.test(messageOf(error))) faults.push(`Router ${router} does not end the connection: ${messageOf(error)}`);
+      if (!(error instanceof NotAtRouter)) faults.push(`Router ${router} does not end the connection: ${messageOf(error)}`);
     }
   }
   throw faults.length > 0 ? new CliError('failed', faults.join(' ')) : notFound(site, id);

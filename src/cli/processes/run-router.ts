@@ -144,6 +144,7 @@ function apiOf(
     probe: async (target) => agent.router.running?.probe(target),
     observe: async (siteId) => agent.router.running?.observe(siteId),
     selfFigures: () => agent.router.running?.selfFigures,
+    figures: () => agent.router.running?.readFigures?.(),
     unready,
     now: Date.now,
   });

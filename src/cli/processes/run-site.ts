@@ -112,6 +112,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     probe: async (target) => site?.router.running?.probe(target),
     observe: async (siteId) => site?.router.running?.observe(siteId),
     selfFigures: () => site?.router.running?.selfFigures,
+    figures: () => site?.router.running?.readFigures?.(),
     unready: () => unready(),
     control: {
       reload,

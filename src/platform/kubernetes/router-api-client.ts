@@ -4,6 +4,7 @@ import { Agent, request, type AgentOptions, type IncomingMessage } from 'node:ht
 import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
 import { ROUTER_LOCAL } from '../../api/skupper/cluster-names.ts';
+import { routerAnswerError } from '../../errors/router-answer-error.ts';
 import { limitTable } from '../../limits/table.ts';
 import { detached } from '../../telemetry/boundary.ts';
 import { printable } from '../../text/printable.ts';
@@ -34,7 +35,7 @@ export class RouterApiClient implements Disposable {
     const response = await this.#request(pod, path, method, signal);
     const answer = await boundedText(response);
     const { statusCode = 0 } = response;
-    if (statusCode >= 300) throw new Error(`the response has status ${statusCode}: ${printable(answer, 200)}`);
+    if (statusCode >= 300) throw routerAnswerError(statusCode, printable(answer, 200));
     return JSON.parse(answer);
   }
 

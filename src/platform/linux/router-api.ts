@@ -4,6 +4,7 @@ import { request, type IncomingMessage, type RequestOptions } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { RouterApi } from '../../agent/api/router-api.ts';
 import { serveSocketApi } from '../../agent/api/serve.ts';
+import { routerAnswerError } from '../../errors/router-answer-error.ts';
 import { hasCode } from '../../files/errno.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
 import type { ApiMethod } from '../resources.ts';
@@ -92,7 +93,7 @@ async function openSocket(options: Pick<RequestOptions, 'socketPath' | 'path' | 
   const [response] = (await once(asked, 'response')) as [IncomingMessage];
   const { statusCode = 0 } = response;
   if (statusCode < 300) return response;
-  throw new Error(`the response has status ${statusCode}: ${(await text(response)).slice(0, 200)}`);
+  throw routerAnswerError(statusCode, (await text(response)).slice(0, 200));
 }
 
 /** Milliseconds. */

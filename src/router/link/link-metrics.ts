@@ -119,9 +119,13 @@ gauge('earshot_router_event_loop_delay_seconds', 'Event-loop delay since the las
   delay.reset();
 });
 
-/** Seconds: p99 since the last scrape, which begins again. */
+/** Seconds: p99 since the last scrape, or since `restartEventLoopDelay`. */
 export function eventLoopDelay(): number | undefined {
   return delay === undefined ? undefined : lateness(delay.percentile(99));
+}
+
+export function restartEventLoopDelay(): void {
+  delay?.reset();
 }
 
 function* links(): Iterable<Link> {

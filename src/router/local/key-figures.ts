@@ -1,12 +1,12 @@
 /** Figures of routing keys for the router API, from the counts of this router since its start. */
 import { mergeLatencies, percentilesOf, type LatencyCounts } from '../../telemetry/latency-steps.ts';
-import type { KeyFiguresView, KeyFigures, KeyLatencies, RoleFigures } from '../contract.ts';
+import type { ConnectionCounts, KeyCounts, KeyFiguresView, KeyFigures, RoleFigures } from '../contract.ts';
 import type { KeyMetrics, MetricsByKey } from './key-metrics.ts';
 
 export function viewFigures(metrics: MetricsByKey): KeyFiguresView {
   return {
     ofKey: (routingKey) => figuresOf(metrics, routingKey),
-    latencies: () => [...metrics.all()].flatMap((counted) => latenciesOf(metrics, counted)),
+    all: () => [...metrics.all()].map((counted) => countsOf(metrics, counted)),
   };
 }
 
@@ -20,12 +20,9 @@ function figuresOf(metrics: MetricsByKey, routingKey: string): KeyFigures {
 }
 
 function roleFigures(counted: KeyMetrics): RoleFigures {
-  const { open, opened, failed, sites, toServer: up, toClient: down, connectTime } = counted;
+  const { sites, connectTime } = counted;
   return {
-    open,
-    opened,
-    failed: Object.fromEntries(failed),
-    bytes: { up: up.bytes, down: down.bytes },
+    ...connectionCounts(counted),
     connect: percentilesOf(connectTime.steps.counts) ?? null,
     sites: [...sites.values()].map(({ site, toServer, toClient, ...counts }) => ({
       site: site === '' ? null : site,
@@ -36,13 +33,27 @@ function roleFigures(counted: KeyMetrics): RoleFigures {
   };
 }
 
-function latenciesOf(metrics: MetricsByKey, { routingKey, role, connectTime }: KeyMetrics): readonly KeyLatencies[] {
-  const connect = connectTime.steps.counts;
-  const request = role === 'listener' ? requestsOf(metrics, routingKey) : NONE;
-  return connect.size + request.size === 0 ? [] : [{ key: routingKey, role, connect: [...connect], request: [...request] }];
+function connectionCounts({ open, opened, failed, toServer: up, toClient: down }: KeyMetrics): ConnectionCounts {
+  return { open, opened, failed: Object.fromEntries(failed), bytes: { up: up.bytes, down: down.bytes } };
 }
 
-const NONE: LatencyCounts = new Map();
+function countsOf(metrics: MetricsByKey, counted: KeyMetrics): KeyCounts {
+  const { routingKey, role, connectTime } = counted;
+  // Requests are observed at listeners.
+  const observed = role === 'listener' ? [...metrics.requestsOf(routingKey)] : [];
+  const classes = observed.flatMap(({ counts }) => [...counts.values()]);
+  return {
+    key: routingKey,
+    role,
+    ...connectionCounts(counted),
+    requests: sum(classes.flat()),
+    errors: sum(classes.map((counts) => counts[5] ?? 0)),
+    connect: [...connectTime.steps.counts],
+    request: [...mergeLatencies(observed.map(({ latency }) => latency.steps.counts))],
+  };
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
 const requestsOf = (metrics: MetricsByKey, routingKey: string): LatencyCounts =>
   mergeLatencies([...metrics.requestsOf(routingKey)].map(({ latency }) => latency.steps.counts));

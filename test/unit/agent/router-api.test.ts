@@ -55,6 +55,7 @@ function anApi(given: Partial<RouterApiSources> = {}): Asked {
       links: () => [],
       records: () => undefined,
       keyFigures: () => undefined,
+      figures: () => undefined,
       changes: () => undefined,
       unready: () => undefined,
       control: { reload: () => void done.push('reload'), stop: () => void done.push('stop') },
@@ -75,6 +76,13 @@ test('a router says who it is, and why it is not ready', () => {
   const figures = { eventLoopDelay: 2.5, contested: { count: 3, last: 1_767_225_600_000 } };
   assert.deepEqual(anApi({ selfFigures: () => figures }).get('/v1/self').body, { ...self, ...figures });
   assert.deepEqual(anApi({ selfFigures: () => undefined }).get('/v1/self').body, self);
+});
+
+test('its figures are those of the router, and none before it runs', () => {
+  const [at, none] = [{ asOf: '2026-01-01T00:00:00.000Z' }, { certificates: [], items: [] }];
+  assert.deepEqual(anApi().get('/v1/figures').body, { ...at, ...none });
+  const figures = { eventLoopDelay: 2.5, certificates: [{ bundle: 'east', days: 3 }], items: [] };
+  assert.deepEqual(anApi({ figures: () => figures }).get('/v1/figures').body, { ...at, ...figures });
 });
 
 test('its network has each site once, with all its routers and its links to other sites', () => {

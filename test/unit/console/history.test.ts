@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BASIC_BYTES, FULL_BYTES, History, historySteps } from '../../../src/console/history.ts';
 import type { Watcher } from '../../../src/console/watcher.ts';
-import { latenciesOf, memoryState, memoryWatcher, metricsOf, type MemoryState } from './memory-sources.ts';
+import { figuresOf, memoryState, memoryWatcher, type MemoryState } from './memory-sources.ts';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 
@@ -54,8 +54,7 @@ async function afterTraffic(): Promise<{ readonly state: MemoryState; readonly w
   const state = memoryState();
   const watcher = memoryWatcher(state);
   await watcher.read();
-  state.metrics = metricsOf(50, 10);
-  state.latencies = latenciesOf(50);
+  state.figures = figuresOf(50, 10);
   state.now += 5_000;
   await watcher.read();
   return { state, watcher };
@@ -66,8 +65,7 @@ test('rates and percentiles of a key come from the difference of two samples, al
   const web = watcher.keys.find(({ key }) => key === 'web');
   assert.deepEqual([web?.open, web?.rates?.opened, web?.rates?.failed, web?.rates?.up], [3, 10, 2, 1_000]);
   assert.deepEqual(web?.connect, { p50: 2, p95: 2, p99: 2 });
-  state.metrics = metricsOf(5, 0);
-  state.latencies = latenciesOf(5);
+  state.figures = figuresOf(5, 0);
   state.now += 5_000;
   await watcher.read();
   const points = watcher.history.read('key:web', 'opened', 10, state.now - 60_000, state.now)?.points ?? [];

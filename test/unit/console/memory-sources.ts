@@ -2,6 +2,7 @@
 import { History } from '../../../src/console/history.ts';
 import type { ConsoleSources } from '../../../src/console/sources.ts';
 import { Watcher } from '../../../src/console/watcher.ts';
+import { routerAnswerError } from '../../../src/errors/router-answer-error.ts';
 import type { SkupperResource } from '../../../src/api/skupper/index.ts';
 import type { ClusterContent } from '../explain/support-cluster.ts';
 import { readContent } from './exposed-cluster.ts';
@@ -11,6 +12,8 @@ export interface MemoryState {
   keys: readonly object[];
   links: object;
   changes: object;
+  /** Undefined for a router of an older version, which has metrics and latencies. */
+  figures: object | undefined;
   metrics: string;
   latencies: object;
   objects: readonly SkupperResource[];
@@ -41,6 +44,7 @@ export function memoryState(): MemoryState {
     ],
     links: { items: [{ name: 'hub', cost: 1, operational: true, remoteSiteId: 'hub-id', remoteSiteName: 'hub' }], incoming: [] },
     changes: { version: 'e-0', items: [] },
+    figures: figuresOf(0, 0),
     metrics: metricsOf(0, 0),
     latencies: latenciesOf(0),
     objects: [
@@ -86,6 +90,29 @@ export function object(kind: SkupperResource['kind'], name: string, spec: object
   } as unknown as SkupperResource;
 }
 
+/** Figures of the key `web`. All its connections were accepted within 2 ms. */
+export function figuresOf(opened: number, failed: number): object {
+  return {
+    eventLoopDelay: 4,
+    certificates: [{ bundle: 'east', days: 3 }],
+    items: [
+      {
+        key: 'web',
+        role: 'listener',
+        open: 3,
+        opened,
+        failed: { refused: failed },
+        bytes: { up: opened * 100, down: 0 },
+        requests: 0,
+        errors: 0,
+        connect: [[2, opened]],
+        request: [],
+      },
+    ],
+  };
+}
+
+/** The same from an older router. */
 export function metricsOf(opened: number, failed: number): string {
   return `# HELP text
 earshot_router_connections_opened_total{routing_key="web",role="listener"} ${opened}
@@ -97,19 +124,19 @@ earshot_router_event_loop_delay_seconds{quantile="0.99"} 0.004
 `;
 }
 
-/** All of them within 2 ms. */
 export function latenciesOf(opened: number): object {
   return { items: [{ key: 'web', role: 'listener', connect: [[2, opened]], request: [] }] };
 }
 
 export function memorySources(state: MemoryState): ConsoleSources {
   const { observe } = state;
-  const answers: Readonly<Record<string, () => object>> = {
+  const answers: Readonly<Record<string, () => object | undefined>> = {
     '/v1/self': () => ({ router: 'router', version: '1', ready: true }),
     '/v1/network': () => ({ items: state.network }),
     '/v1/keys': () => ({ items: state.keys }),
     '/v1/links': () => state.links,
     '/v1/changes': () => state.changes,
+    '/v1/figures': () => state.figures,
     '/v1/latencies': () => state.latencies,
   };
   return {
@@ -124,7 +151,7 @@ export function memorySources(state: MemoryState): ConsoleSources {
       revoked: () => (state.revoked instanceof Error ? Promise.reject(state.revoked) : Promise.resolve(state.revoked)),
     },
     routers: () => Promise.resolve(state.routers),
-    ask: (_, path) => Promise.resolve(answers[path.split('?', 1)[0] ?? '']?.()),
+    ask: async (_, path) => answers[path.split('?', 1)[0] ?? '']?.() ?? notAtRouter(path),
     metrics: async (_, read) => {
       // A part may end anywhere.
       for (let at = 0; at < state.metrics.length; at += 100) read(state.metrics.slice(at, at + 100));
@@ -134,6 +161,10 @@ export function memorySources(state: MemoryState): ConsoleSources {
     exposure: async () => (state.cluster === undefined ? undefined : readContent(state.cluster)),
     now: () => state.now,
   };
+}
+
+function notAtRouter(path: string): never {
+  throw routerAnswerError(404, `${path} does not exist`);
 }
 
 export function memoryWatcher(state: MemoryState, history = new History(2 ** 24), historyProblem?: () => string | undefined): Watcher {

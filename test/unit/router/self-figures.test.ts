@@ -7,6 +7,18 @@ import { access, accessPort, link, siteConfig, start, until } from './support/si
 
 const contestsOf = ({ selfFigures }: Router) => selfFigures?.contested ?? { count: 0, last: 0 };
 
+test('all figures of a router have its certificates and keys, and begin the event-loop delay again', async () => {
+  const authority = await testAuthority();
+  const config = { ...siteConfig('hub'), accesses: [access(await authority.issue())] };
+  await using hub = await start(config);
+  await eventually('a delay', () => (hub.selfFigures?.eventLoopDelay ?? 0) > 0);
+  const { eventLoopDelay = 0, certificates, items } = hub.readFigures?.() ?? assert.fail('it has figures');
+  assert.ok(eventLoopDelay > 0);
+  assert.deepEqual([certificates.map(({ bundle }) => bundle), items], [[config.accesses[0]?.tls.name], []]);
+  assert.ok(certificates.every(({ days }) => days > 0));
+  assert.equal(hub.selfFigures?.eventLoopDelay, 0);
+});
+
 test('a router reports how late its event loop is, and a copy of its site that other sites can reach too', async () => {
   const authority = await testAuthority();
   await using hub = await start({ ...siteConfig('hub'), accesses: [access(await authority.issue())] });

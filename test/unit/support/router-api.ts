@@ -10,6 +10,7 @@ export const quietSources: RouterApiSources = {
   links: () => [],
   records: () => undefined,
   keyFigures: () => undefined,
+  figures: () => undefined,
   changes: () => undefined,
   unready: () => undefined,
   now: Date.now,

@@ -27,11 +27,27 @@ test('counts of removed keys leave room for those of others', () => {
   }
 });
 
-test('only keys with connections have latencies', () => {
+test('figures of all keys have the sums of their connections and requests', () => {
   const metrics = new MetricsByKey();
   metrics.configure('listener', ['web', 'db']);
   metrics.of('web', 'listener').connectTime.observe(0.001);
   metrics.requests('web', 'w', 'e', 'http1').onRequest('GET', 200, 5);
-  metrics.requests('web', 'w', 'n', 'http1').onRequest('GET', 200, 5);
-  assert.deepEqual(viewFigures(metrics).latencies(), [{ key: 'web', role: 'listener', connect: [[1.13, 1]], request: [[5.38, 2]] }]);
+  metrics.requests('web', 'w', 'n', 'http1').onRequest('GET', 503, 5);
+  metrics.of('web', 'listener').countFailure('refused');
+  metrics.ofSite(metrics.of('web', 'listener'), 'e').toServer.bytes += 8;
+  const idle = { open: 0, opened: 0, failed: {}, bytes: { up: 0, down: 0 }, requests: 0, errors: 0, connect: [], request: [] };
+  assert.deepEqual(viewFigures(metrics).all(), [
+    {
+      key: 'web',
+      role: 'listener',
+      ...idle,
+      failed: { refused: 1 },
+      bytes: { up: 8, down: 0 },
+      requests: 2,
+      errors: 1,
+      connect: [[1.13, 1]],
+      request: [[5.38, 2]],
+    },
+    { key: 'db', role: 'listener', ...idle },
+  ]);
 });

@@ -1,0 +1,50 @@
+/** Reads the figures of routing keys from `/v1/figures` of a router (pure). They are untrusted. */
+import { fieldsIn, numberIn, recordsIn, textIn, type UntrustedFields } from '../text/untrusted-fields.ts';
+import { addSteps, emptySample, isCount, keyOfRole, roles, type KeySample, type Sample } from './samples.ts';
+
+/** Characters of a routing key, and of other names. */
+const [MOST_KEY, MOST_NAME] = [1_024, 253];
+/** Reasons of failures of one key. */
+const MOST_REASONS = 128;
+
+/**
+ * @param most number of keys; further ones are left out
+ * @returns undefined if the answer has no figures
+ */
+export function readFigures(answer: unknown, most: number): Sample | undefined {
+  const fields = fieldsIn(answer);
+  if (!Array.isArray(fields['items'])) return undefined;
+  const keys = new Map<string, KeySample>();
+  for (const item of recordsIn(fields['items'], most)) {
+    const { key } = item;
+    const role = roles.find((each) => each === item['role']);
+    if (role !== undefined && typeof key === 'string' && key.length <= MOST_KEY) keys.set(keyOfRole(role, key), readCounts(item));
+  }
+  const certificates = new Map<string, number>();
+  for (const item of recordsIn(fields['certificates'], most)) {
+    const [bundle, days] = [textIn(item, 'bundle', MOST_NAME), numberIn(item, 'days')];
+    if (bundle !== undefined && days !== undefined) certificates.set(bundle, days);
+  }
+  const delay = numberIn(fields, 'eventLoopDelay');
+  return { keys, certificates, eventLoopDelay: delay === undefined ? undefined : delay / 1_000 };
+}
+
+function readCounts(item: UntrustedFields): KeySample {
+  const sample = emptySample();
+  const bytes = fieldsIn(item['bytes']);
+  for (const name of ['open', 'opened', 'requests', 'errors'] as const) sample[name] = countIn(item, name);
+  for (const name of ['up', 'down'] as const) sample[name] = countIn(bytes, name);
+  for (const [reason, count] of Object.entries(fieldsIn(item['failed'])).slice(0, MOST_REASONS)) {
+    if (!isCount(count) || count === 0) continue;
+    sample.failed += count;
+    (sample.failures ??= new Map()).set(reason, count);
+  }
+  addSteps(sample, 'connect', item['connect']);
+  addSteps(sample, 'request', item['request']);
+  return sample;
+}
+
+function countIn(fields: UntrustedFields, name: string): number {
+  const count = fields[name];
+  return isCount(count) ? count : 0;
+}
