@@ -16,6 +16,7 @@ import type {
   KeyDetailView,
   KeyView,
   ListView,
+  Missing,
   NetworkView,
   ResourceRow,
   ResourceView,
@@ -99,7 +100,7 @@ export async function answerApi(
     case 'series/0':
       return series(watcher, parameters, sources.now());
     case 'exposure/1':
-      return listExposed(watcher, one ?? '', parameters);
+      return listExposed(watcher, one ?? '', parameters, permissions);
     case 'exposure/2':
       return oneExposed(watcher, one ?? '', two ?? '');
     case 'explain/2':
@@ -251,11 +252,22 @@ const detailOf = { classes: classDetail, listeners: listenerDetail, pods: podDet
 
 const isExposedList = (text: string): text is ExposedList => Object.hasOwn(detailOf, text);
 
-function listExposed({ facts: { exposure } }: Pick<Watcher, 'facts'>, list: string, parameters: URLSearchParams): Answer {
+function listExposed(
+  { facts: { exposure } }: Pick<Watcher, 'facts'>,
+  list: string,
+  parameters: URLSearchParams,
+  { classes }: Permissions,
+): Answer {
   if (exposure === undefined || !isExposedList(list)) return notExposed(exposure);
   const { partial, facts } = exposure;
-  return ok(pageOf<object>(exposure[list], parameters, { at: facts.now, partial }));
+  const missing = list === 'classes' && !classes ? [CLASSES_HIDDEN] : partial;
+  return ok(pageOf<object>(exposure[list], parameters, { at: facts.now, partial: missing }));
 }
+
+const CLASSES_HIDDEN: Missing = {
+  router: '',
+  why: 'ListenerClasses are not shown: you have no right to list listenerclasses.listeners.stackable.tech in the cluster.',
+};
 
 function oneExposed({ facts: { exposure } }: Pick<Watcher, 'facts'>, list: string, name: string): Answer {
   if (exposure === undefined || !isExposedList(list)) return notExposed(exposure);

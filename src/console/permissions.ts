@@ -1,7 +1,7 @@
 /** Rights of a user of the console, and the requests that they permit (pure). */
 import { isKind } from '../site/resources.ts';
 import { isRecord } from '../text/is-record.ts';
-import type { Changes, Topic } from './contract.ts';
+import { exposedKinds, type Changes, type Topic } from './contract.ts';
 
 export interface Permissions {
   /** Kinds of skupper.io that the user may get in the namespace. */
@@ -10,6 +10,10 @@ export interface Permissions {
   readonly connections: boolean;
   /** Whether revoked sites are shown. */
   readonly revocations: boolean;
+  /** Whether exposed objects are shown: the user may list all their kinds in the namespace. */
+  readonly exposure: boolean;
+  /** Whether ListenerClasses are shown. They are outside of namespaces. */
+  readonly classes: boolean;
   /** Whether the user may send traffic along a path. */
   readonly probe: boolean;
 }
@@ -22,7 +26,14 @@ export interface Admission {
 }
 
 /** Permissions of the user whose processes or rights the console itself has. */
-export const allPermissions: Permissions = { kinds: 'all', connections: true, revocations: true, probe: true };
+export const allPermissions: Permissions = {
+  kinds: 'all',
+  connections: true,
+  revocations: true,
+  exposure: true,
+  classes: true,
+  probe: true,
+};
 
 export function mayGet({ kinds }: Permissions, kind: string): boolean {
   return kinds === 'all' || kinds.has(kind);
@@ -53,6 +64,8 @@ export function isPermitted(permissions: Permissions, path: readonly string[]): 
       return permissions.connections;
     case 'revocations':
       return permissions.revocations;
+    case 'exposure':
+      return permissions.exposure;
     case 'explain':
       return isExplained(permissions, kind);
     default:
@@ -63,31 +76,44 @@ export function isPermitted(permissions: Permissions, path: readonly string[]): 
 /** The steps name other objects, which the status of the explained one may name too. */
 export function isExplained(permissions: Permissions, kind: string): boolean {
   if (kind === 'connection') return permissions.connections;
+  if (kind === exposedKinds.classes) return permissions.exposure && permissions.classes;
+  if (kind === exposedKinds.listeners || kind === exposedKinds.pods) return permissions.exposure;
   return kind === 'key' ? ['Listener', 'Connector'].every((each) => mayGet(permissions, each)) : mayGet(permissions, kind);
 }
 
-/** Whether something with an ID of the stream is visible: `Listener/web`, `Listener/web Pending`, `out/LINK`. */
+/** Beginnings of problems of the site that are not about a resource. All others are about exposed objects, and what those need. */
+const PLACES: ReadonlySet<string> = new Set(['process', 'router', 'console', 'file', 'site']);
+
+/** Whether something with an ID of the stream is visible: `Listener/web`, `Listener/web Pending`, `Site missing`, `out/LINK`. */
 export function isVisible(permissions: Permissions, topic: Topic, id: string): boolean {
   if (permissions.kinds === 'all') return true;
-  const [beginning = ''] = id.split('/');
+  const [beginning = ''] = id.split(/[/ ]/);
   if (topic === 'links') return beginning !== 'out' || mayGet(permissions, 'Link');
-  return (topic !== 'problems' && topic !== 'resources') || !isKind(beginning) || mayGet(permissions, beginning);
+  if (topic !== 'problems' && topic !== 'resources') return true;
+  return isKind(beginning) ? mayGet(permissions, beginning) : PLACES.has(beginning) || permissions.exposure;
 }
 
 /** @returns undefined if no change is visible */
 export function visibleChanges(permissions: Permissions, topic: Topic, changes: Changes): Changes | undefined {
   if (permissions.kinds === 'all') return changes;
-  if (topic === 'overview')
-    return Object.fromEntries(Object.entries(changes).map(([id, fields]) => [id, withVisibleChanges(permissions, fields)]));
-  const visible = Object.entries(changes).filter(([id]) => isVisible(permissions, topic, id));
+  const visible =
+    topic === 'overview'
+      ? Object.entries(changes)
+          .map(([id, fields]) => [id, visibleOverview(permissions, fields)] as const)
+          // Without a visible field, the event alone would say that something hidden has changed.
+          .filter(([, fields]) => fields === null || Object.keys(fields).length > 0)
+      : Object.entries(changes).filter(([id]) => isVisible(permissions, topic, id));
   return visible.length === 0 ? undefined : Object.fromEntries(visible);
 }
 
 type ChangedFields = Changes[string];
 
-/** The overview lists the latest changes of conditions, with their kind. */
-function withVisibleChanges(permissions: Permissions, fields: ChangedFields): ChangedFields {
-  const latest = fields?.['changes'];
-  if (!Array.isArray(latest)) return fields;
-  return { ...fields, changes: latest.filter((each) => isRecord(each) && mayGet(permissions, String(each['kind']))) };
+/** The overview lists the latest changes of conditions, with their kind, and counts exposed objects. */
+function visibleOverview(permissions: Permissions, fields: ChangedFields): ChangedFields {
+  if (fields === null) return null;
+  const { exposure: _, ...others } = fields;
+  const visible = permissions.exposure ? fields : others;
+  const { changes: latest } = visible;
+  if (!Array.isArray(latest)) return visible;
+  return { ...visible, changes: latest.filter((each) => isRecord(each) && mayGet(permissions, String(each['kind']))) };
 }

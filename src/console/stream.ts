@@ -43,7 +43,10 @@ export class StreamSet {
     this.#watcher = watcher;
     this.#subscription = watcher.subscribe((event) => this.#report(event));
     const comment = (): void => {
-      for (const stream of this.#open) write(stream, ':\n\n');
+      for (const stream of this.#open) {
+        write(stream, ':\n\n');
+        if (stream.permissions.exposure) this.#watcher.useExposure();
+      }
     };
     this.#timer = setInterval(bounded('stream/console-comment', comment), COMMENT_EVERY).unref();
   }

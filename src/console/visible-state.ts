@@ -14,10 +14,10 @@ export function visibleState(watcher: Watcher, permissions: Permissions): Visibl
   if (permissions.kinds === 'all') {
     return { facts: watcher.facts, figures, problems: watcher.problems, keys, history, observed, site, overview: () => watcher.overview() };
   }
-  // The console in a cluster does not read what is exposed.
-  const { exposure: _, ...all } = watcher.facts;
+  const { exposure, ...all } = watcher.facts;
   const facts = {
     ...all,
+    ...(exposure === undefined || !permissions.exposure ? {} : { exposure: permissions.classes ? exposure : { ...exposure, classes: [] } }),
     objects: watcher.facts.objects.filter((object) => isVisible(permissions, 'resources', `${object.kind}/${nameOf(object)}`)),
     changes: all.changes.filter(({ kind }) => mayGet(permissions, kind)),
     links: mayGet(permissions, 'Link') ? watcher.facts.links : [],

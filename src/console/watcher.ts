@@ -42,6 +42,8 @@ const EVERY = 1_000;
 const FIGURES_EVERY = 5_000;
 /** The API server lists about twelve kinds for each read of exposed objects. */
 const EXPOSURE_EVERY = 10_000;
+/** Milliseconds in which exposed objects are read after their last use by a page. A console without pages sends no such requests. */
+const EXPOSURE_IDLE = 300_000;
 /** The pause is this many times as long as the read before it, so that reading takes about a tenth of a core. */
 const PAUSE_PER_READ = 9;
 /** A router without an answer takes time but no CPU, and must not delay news of others. Milliseconds. */
@@ -90,10 +92,13 @@ export class Watcher {
   #nextFigures = Number.NEGATIVE_INFINITY;
   /** Milliseconds of the last read that were for figures. */
   #figuresTook = 0;
+  /** Time of the last use of exposed objects, in milliseconds since 1970. The start counts as one. */
+  #exposureUsed: number;
 
   constructor(sources: ConsoleSources, options: WatcherOptions) {
     this.#sources = sources;
     this.#options = options;
+    this.#exposureUsed = sources.now();
     const observe = sources.observe?.bind(sources);
     const atOnce = sources.observationsAtOnce;
     this.#observer =
@@ -123,7 +128,8 @@ export class Watcher {
       const begun = performance.now();
       await attempt('look/console-exposure', () => this.readExposure());
       const took = performance.now() - begun;
-      await pause(Math.max(EXPOSURE_EVERY - took, Math.min(took * PAUSE_PER_READ, MOST_FIGURES_PAUSE)), until).catch(() => undefined);
+      const every = this.#isExposureUsed ? EXPOSURE_EVERY : EVERY;
+      await pause(Math.max(every - took, Math.min(took * PAUSE_PER_READ, MOST_FIGURES_PAUSE)), until).catch(() => undefined);
     }
   }
 
@@ -144,8 +150,18 @@ export class Watcher {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
-  /** Reads what is exposed. The next read of the site reports its changes. */
+  /** To be called while a page may show exposed objects or their problems. */
+  useExposure(): void {
+    this.#exposureUsed = this.#sources.now();
+  }
+
+  get #isExposureUsed(): boolean {
+    return this.#sources.now() - this.#exposureUsed < EXPOSURE_IDLE;
+  }
+
+  /** Reads what is exposed, unless no page has used it for minutes. The next read of the site reports its changes. */
   async readExposure(): Promise<void> {
+    if (!this.#isExposureUsed) return;
     try {
       const facts = await this.#sources.exposure?.();
       this.#exposure = facts && viewExposure(facts);

@@ -7,11 +7,13 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { IncomingMessage } from 'node:http';
 import { before, describe, it } from 'node:test';
+import type { ExposedListenerView, ExposedPodView, ListView, OverviewView } from '../../src/console/contract.ts';
 import type { Pod } from '../../src/kube/objects.ts';
 import { helm, CHART } from '../harness/chart.ts';
 import { eventually } from '../harness/index.ts';
 import { freshCertificate } from '../unit/support/certificate.ts';
 import { kubeconfigOf, openConsole, writeKubeconfig, type Json } from './support/at-home.ts';
+import { byListener, claim, pod, webServer } from './support/manifests.ts';
 import { earshotImage } from './support/earshot.ts';
 import { useNamespace } from './support/namespace.ts';
 import { skupper, untilCondition } from './support/sites.ts';
@@ -130,6 +132,78 @@ describe('the console of a site in a cluster', { timeout: 400_000 }, () => {
       assert.equal((await send('overview', { 'x-remote-user': 'bob' }, certificate)).status, 403);
       assert.equal((await send('overview', { 'x-remote-user': 'ann' })).status, 401);
       assert.equal((await send('overview', { 'x-remote-user': 'ann' }, { cert, key })).status, 401);
+    });
+
+    describe('with exposed objects', () => {
+      const as = `--as=system:serviceaccount:${west.name}:${west.name}-console`;
+
+      before(async () => {
+        const { cluster, name } = west;
+        await west.exposed('works', { serviceType: 'NodePort', pinnedNodePorts: true });
+        await west.create(claim('works', byListener('works')), pod('works', { volumes: { listener: 'works' }, script: webServer(8080) }));
+        await west.exposed('late', { serviceType: 'LoadBalancer', loadBalancerClass: 'stand-in.example/none' });
+        await west.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'sites' } });
+        await cluster.kubectl(['--namespace', name, 'create', 'role', 'sites', '--verb=get', '--resource=sites.skupper.io']);
+        const binding = ['create', 'rolebinding', 'sites', '--role=sites', `--serviceaccount=${name}:sites`];
+        await cluster.kubectl(['--namespace', name, ...binding]);
+        await west.running('works');
+        await west.condition('late', 'Ready', 'False', 'LoadBalancerPending');
+      });
+
+      it('shows them to a viewer, with addresses, pinned volumes and problems, and lacks no right', async () => {
+        const works = await eventually('the Listener', async () => {
+          const { status, body } = await ask('exposure/listeners', 'view');
+          assert.deepEqual([status, body['partial']], [200, []]);
+          const { items } = body as unknown as ListView<ExposedListenerView>;
+          return items.find(({ name, verdict }) => name === 'works' && verdict === 'pass');
+        });
+        const addresses = (await west.ready('works')).status?.ingressAddresses ?? [];
+        assert.deepEqual(
+          works.addresses,
+          addresses.map((each) => each.address),
+        );
+        const { items: pods } = (await ask('exposure/pods', 'view')).body as unknown as ListView<ExposedPodView>;
+        const [running] = await west.running('works');
+        assert.deepEqual(pods[0]?.mounts[0]?.pinnedTo, [running?.spec.nodeName]);
+        const { problems } = (await ask('overview', 'view')).body as unknown as OverviewView;
+        assert.ok(
+          problems.some(({ object }) => object === 'listeners.listeners.stackable.tech/late'),
+          JSON.stringify(problems),
+        );
+        const explained = await ask('explain/listeners.listeners.stackable.tech/works', 'view');
+        assert.deepEqual([explained.status, explained.body['verdict']], [200, 'pass']);
+      });
+
+      it('shows no ListenerClass to a viewer of the namespace only', async () => {
+        const { status, body } = await ask('exposure/classes', 'view');
+        assert.deepEqual([status, body['items']], [200, []]);
+        assert.equal((await ask(`exposure/classes/${west.className('works')}`, 'view')).status, 404);
+        assert.equal((await ask(`explain/ListenerClass/${west.className('works')}`, 'view')).status, 403);
+      });
+
+      it('shows nothing of them to a user of Sites only', async () => {
+        for (const path of ['exposure/listeners', 'exposure/classes', 'exposure/listeners/works', 'explain/Pod/works'])
+          assert.equal((await ask(path, 'sites')).status, 403, path);
+        const { status, body } = await ask('overview', 'sites');
+        assert.deepEqual([status, body['exposure']], [200, undefined]);
+        assert.doesNotMatch(JSON.stringify(body), /listeners\.stackable\.tech/);
+      });
+
+      it('has an account that lists no nodes, volumes or other Leases, and gets no node', async () => {
+        const [running] = await west.running('works');
+        const { spec } = await west.claim('works');
+        const requests = [
+          ['nodes'],
+          ['nodes', running?.spec.nodeName ?? ''],
+          ['persistentvolumes'],
+          ['storageclasses'],
+          ['leases', '--all-namespaces'],
+          ['pods', '--all-namespaces'],
+          ['secrets', '--namespace', west.name],
+        ];
+        for (const words of requests) await assert.rejects(west.cluster.kubectl(['get', ...words, as]), /[Ff]orbidden/, words.join(' '));
+        await west.cluster.kubectl(['get', 'persistentvolumes', spec?.volumeName ?? '', as]);
+      });
     });
 
     it('shows revocations to a user who may read their record', async () => {

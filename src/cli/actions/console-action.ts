@@ -120,10 +120,10 @@ async function openSources(words: PlaceWords, terminal: Terminal, until: AbortSi
   return sources;
 }
 
-async function openInCluster(words: PlaceWords, until: AbortSignal, hasRevocations: boolean): Promise<OpenSources> {
+async function openInCluster(words: PlaceWords, until: AbortSignal, isReviewed: boolean): Promise<OpenSources> {
   const [{ inClusterSources }, cluster] = await Promise.all([
     import('./console-cluster.ts'),
     openCluster({ platform: 'kubernetes', ...words }, PATIENCE),
   ]);
-  return inClusterSources(cluster, until, hasRevocations);
+  return inClusterSources(cluster, until, isReviewed);
 }

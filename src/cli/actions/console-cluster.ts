@@ -1,6 +1,9 @@
 /** Sources of a console for a site in a cluster. It writes nothing. */
+import { listeners } from '../../api/listeners/index.ts';
 import type { SkupperKind } from '../../api/skupper/index.ts';
 import { NotReadable } from '../../errors/not-readable.ts';
+import { valueOf } from '../../explain/connection/site-facts.ts';
+import { askRight } from '../../explain/gather/access-review.ts';
 import { readExposure } from '../../explain/gather/gather-namespace.ts';
 import { routerSources } from '../../explain/gather/router-sources.ts';
 import { ledgerOf } from '../../site-controller/trust/ledger-of-namespace.ts';
@@ -32,24 +35,26 @@ export function clusterSources(cluster: Cluster, until: AbortSignal): Promise<Op
     subject: 'your user',
     reach: reachThroughApiServer(cluster.client, cluster.place.namespace),
     unread: [],
-    hasUserRights: true,
+    isConsole: false,
     hasRevocations: true,
+    hasExposure: true,
   });
 }
 
 /**
  * Sources of a console that runs in the cluster with rights of its own, and shows each user what that user may see. AccessGrants and
  * AccessTokens hold codes, so the console does not read them.
- * @param hasRevocations whether its account may read the record of revocations
+ * @param isReviewed whether the API server reviews each user. Only then its account may read revocations and exposed objects
  */
-export async function inClusterSources(cluster: Cluster, until: AbortSignal, hasRevocations: boolean): Promise<OpenSources> {
+export async function inClusterSources(cluster: Cluster, until: AbortSignal, isReviewed: boolean): Promise<OpenSources> {
   const { client, place } = cluster;
   const open = await openSources(cluster, until, {
     subject: 'the console',
     reach: reachDirectly,
     unread: ['AccessGrant', 'AccessToken'],
-    hasUserRights: false,
-    hasRevocations,
+    isConsole: true,
+    hasRevocations: isReviewed,
+    hasExposure: isReviewed,
   });
   return { ...open, users: new ReviewedAccess(clusterReviewer(client, place.namespace)) };
 }
@@ -61,20 +66,26 @@ interface Reading {
   readonly reach: RouterReach;
   /** Kinds that are not read, whatever the rights. */
   readonly unread: readonly SkupperKind[];
-  /** Whether the rights are those of its only user, who may see what it reads: also exposed objects. */
-  readonly hasUserRights: boolean;
+  /** Whether the rights are those of an account of the console, not of its only user. */
+  readonly isConsole: boolean;
   readonly hasRevocations: boolean;
+  readonly hasExposure: boolean;
 }
 
 async function openSources(
   { client, place }: Cluster,
   until: AbortSignal,
-  { subject, reach, unread, hasUserRights, hasRevocations }: Reading,
+  { subject, reach, unread, isConsole, hasRevocations, hasExposure }: Reading,
 ): Promise<OpenSources> {
   const { namespace } = place;
   const end = new AbortController();
   const signal = AbortSignal.any([until, end.signal]);
   const reader = { subject, namespace };
+  const exposurePlace = { client, namespace, isConsole };
+  // Without the exposure half, the chart gives the account no right to its objects.
+  const mayExpose = async (): Promise<boolean> =>
+    !isConsole ||
+    valueOf(await askRight(client, { verb: 'list', group: listeners.group, resource: listeners.plural, namespace })) !== false;
   const readRights = (): Promise<ConsoleRights> => readConsoleRights(client, namespace, reach, unread);
   let rights = await readRights();
   if (rights.refused.includes('Site')) {
@@ -120,9 +131,9 @@ async function openSources(
     },
     notReadable: () => describeMissingRights(rights, reader),
     redacted,
-    ...(hasUserRights ? { exposure: () => readExposure({ client, namespace }) } : {}),
+    ...(hasExposure ? { exposure: async () => ((await mayExpose()) ? readExposure(exposurePlace) : undefined) } : {}),
     explain: (kind, name, probe) =>
-      explainObject({ site: { resources, ...routerSources(routers) }, cluster: { client, namespace }, probe }, kind, name),
+      explainObject({ site: { resources, ...routerSources(routers) }, cluster: exposurePlace, probe }, kind, name),
     now: () => Date.now(),
   };
   return {

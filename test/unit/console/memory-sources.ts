@@ -24,6 +24,8 @@ export interface MemoryState {
   now: number;
   /** Content of a cluster; undefined on a machine. */
   cluster: ClusterContent | undefined;
+  /** Number of reads of exposed objects. */
+  exposureReads: number;
   /** Or why the list cannot be read. */
   revoked: readonly { readonly name: string; readonly at: number }[] | Error;
 }
@@ -62,6 +64,7 @@ export function memoryState(): MemoryState {
     notRunning: undefined,
     now: Date.parse('2026-01-01T00:00:00Z'),
     cluster: undefined,
+    exposureReads: 0,
     revoked: [],
   };
 }
@@ -158,7 +161,10 @@ export function memorySources(state: MemoryState): ConsoleSources {
     },
     ...(observe === undefined ? {} : { observe: (_, siteId) => observe(siteId) }),
     redacted: (resource) => resource,
-    exposure: async () => (state.cluster === undefined ? undefined : readContent(state.cluster)),
+    exposure: async () => {
+      state.exposureReads += 1;
+      return state.cluster === undefined ? undefined : readContent(state.cluster);
+    },
     now: () => state.now,
   };
 }

@@ -2,14 +2,19 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { allPermissions, isPermitted, visibleChanges, type Permissions } from '../../../src/console/permissions.ts';
 import { visibleState } from '../../../src/console/visible-state.ts';
+import { exposedObjects } from './exposed-cluster.ts';
 import { memoryState, memoryWatcher, object } from './memory-sources.ts';
 
 const user = (...kinds: readonly string[]): Permissions => ({
   kinds: new Set(kinds),
   connections: false,
   revocations: false,
+  exposure: false,
+  classes: false,
   probe: false,
 });
+
+const exposing = (...kinds: readonly string[]): Permissions => ({ ...user(...kinds), exposure: true });
 
 suite('permissions of a user of the console', () => {
   const cases: readonly (readonly [path: string, who: string, permissions: Permissions, permitted: boolean])[] = [
@@ -25,6 +30,18 @@ suite('permissions of a user of the console', () => {
     ['connections', 'a user of connections', { ...user('Site'), connections: true }, true],
     ['revocations', 'a user of Sites', user('Site'), false],
     ['revocations', 'a user of the record', { ...user('Site'), revocations: true }, true],
+    ['exposure/listeners', 'a user of Sites', user('Site', 'Listener'), false],
+    ['exposure/listeners', 'a user of exposed objects', exposing('Site'), true],
+    ['exposure/listeners', 'a user of exposed objects without Sites', exposing(), false],
+    ['explain/listeners.listeners.stackable.tech/a', 'a user of Sites and Listeners', user('Site', 'Listener'), false],
+    ['explain/listeners.listeners.stackable.tech/a', 'a user of exposed objects', exposing('Site'), true],
+    ['explain/Listener/a', 'a user of exposed objects', exposing('Site'), false],
+    ['explain/Pod/a', 'a user of Sites', user('Site'), false],
+    ['explain/Pod/a', 'a user of exposed objects', exposing('Site'), true],
+    ['explain/pvc/a', 'a user of exposed objects', exposing('Site'), false],
+    ['explain/ListenerClass/a', 'a user of exposed objects', exposing('Site'), false],
+    ['explain/ListenerClass/a', 'a user of ListenerClasses', { ...user('Site'), classes: true }, false],
+    ['explain/ListenerClass/a', 'a user of exposed objects and ListenerClasses', { ...exposing('Site'), classes: true }, true],
     ['explain/Listener/web', 'a user of Sites', user('Site'), false],
     ['explain/key/web', 'a user of Sites and Listeners', user('Site', 'Listener'), false],
     ['explain/key/web', 'a user of Sites, Listeners and Connectors', user('Site', 'Listener', 'Connector'), true],
@@ -70,5 +87,44 @@ suite('permissions of a user of the console', () => {
     const overview = { overview: { sites: 2, changes: [{ kind: 'Listener' }, { kind: 'Link' }] } };
     assert.deepEqual(visibleChanges(user('Site', 'Link'), 'overview', overview), { overview: { sites: 2, changes: [{ kind: 'Link' }] } });
     assert.deepEqual(visibleChanges(user('Site'), 'links', { 'out/hub': {}, 'in/x/0': {} }), { 'in/x/0': {} });
+  });
+
+  test('report that the Site is missing to a user of Sites, and to no other user', () => {
+    const changes = { 'Site missing': null };
+    assert.deepEqual(visibleChanges(user('Site'), 'problems', changes), changes);
+    assert.equal(visibleChanges(exposing('Link'), 'problems', changes), undefined);
+  });
+
+  test('hide exposed objects, and problems of what they need, from a stream', () => {
+    const changes = { 'Pod/a Error': {}, 'Lease/earshot-controller Error': {}, 'listeners.listeners.stackable.tech/a Error': {} };
+    assert.equal(visibleChanges(user('Site', 'Listener'), 'problems', changes), undefined);
+    assert.deepEqual(visibleChanges(exposing('Site'), 'problems', changes), changes);
+    const ofPlace = { 'process/earshot not running': {}, 'site/east silent': {} };
+    assert.deepEqual(visibleChanges(user('Site'), 'problems', { ...changes, ...ofPlace }), ofPlace);
+  });
+
+  test('send no change of the overview without a visible field', () => {
+    for (const exposure of [{ listeners: 3 }, null]) {
+      const counts = { overview: { exposure } };
+      assert.equal(visibleChanges(user('Site'), 'overview', counts), undefined);
+      assert.deepEqual(visibleChanges(exposing('Site'), 'overview', counts), counts);
+      assert.deepEqual(visibleChanges(user('Site'), 'overview', { overview: { sites: 2, exposure } }), { overview: { sites: 2 } });
+    }
+  });
+
+  test('hide exposed objects from views without the right to list them, and ListenerClasses without theirs', async () => {
+    const state = memoryState();
+    state.cluster = { objects: exposedObjects() };
+    const watcher = memoryWatcher(state);
+    await watcher.readExposure();
+    await watcher.read();
+    const seenBy = (permissions: Permissions) => {
+      const { facts, problems, overview } = visibleState(watcher, permissions);
+      const exposed = problems.filter(({ kind }) => kind.startsWith('listeners.') || kind === 'Pod');
+      return [facts.exposure?.listeners.length, facts.exposure?.classes.length, overview().exposure?.listeners, exposed.length];
+    };
+    assert.deepEqual(seenBy({ ...user('Site', 'Listener'), classes: true }), [undefined, undefined, undefined, 0]);
+    assert.deepEqual(seenBy(exposing('Site')), [3, 0, 3, 3]);
+    assert.deepEqual(seenBy({ ...exposing('Site'), classes: true }), [3, 2, 3, 3]);
   });
 });

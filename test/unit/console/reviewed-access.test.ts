@@ -4,7 +4,14 @@ import type { Admission, Permissions } from '../../../src/console/permissions.ts
 import { limitTable } from '../../../src/limits/table.ts';
 import { ReviewedAccess, type Reviewer } from '../../../src/console/reviewed-access.ts';
 
-const permissions: Permissions = { kinds: new Set(['Site']), connections: false, revocations: false, probe: false };
+const permissions: Permissions = {
+  kinds: new Set(['Site']),
+  connections: false,
+  revocations: false,
+  exposure: false,
+  classes: false,
+  probe: false,
+};
 
 const me: Admission = { user: 'me', permissions };
 

@@ -12,13 +12,19 @@ import { ReviewedAccess } from '../../../src/console/reviewed-access.ts';
 import { serveConsole, type ConsoleServer } from '../../../src/console/server.ts';
 import { limitTable } from '../../../src/limits/table.ts';
 import { freshCertificate } from '../support/certificate.ts';
+import type { Watcher } from '../../../src/console/watcher.ts';
+import { exposedObjects } from './exposed-cluster.ts';
 import { memorySources, memoryState, memoryWatcher, type MemoryState } from './memory-sources.ts';
 
 /** Tokens of users with these rights. */
+const nothing: Permissions = { kinds: new Set(), connections: false, revocations: false, exposure: false, classes: false, probe: false };
+const viewer: Permissions = { ...nothing, kinds: new Set(['Site', 'Listener']) };
 const rights: ReadonlyMap<string, Permissions> = new Map([
-  ['none', { kinds: new Set<string>(), connections: false, revocations: false, probe: false }],
-  ['viewer', { kinds: new Set(['Site', 'Listener']), connections: false, revocations: false, probe: false }],
-  ['editor', { kinds: new Set(['Site', 'Listener']), connections: true, revocations: true, probe: true }],
+  ['none', nothing],
+  ['viewer', viewer],
+  ['editor', { ...viewer, connections: true, revocations: true, probe: true }],
+  ['exposer', { ...viewer, exposure: true }],
+  ['operator', { ...viewer, exposure: true, classes: true }],
 ]);
 
 interface Answer {
@@ -41,6 +47,7 @@ async function open(
   AsyncDisposable & {
     readonly server: ConsoleServer;
     readonly state: MemoryState;
+    readonly watcher: Watcher;
     ask(path: string, token?: string, more?: { method?: string; host?: string }): Promise<Answer>;
   }
 > {
@@ -60,6 +67,7 @@ async function open(
   return {
     server,
     state,
+    watcher,
     async ask(path, token, { method = 'GET', host = 'localhost:1234' } = {}) {
       const headers = { host, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
       const asked = request({ host: '127.0.0.1', port: server.port, path: `/api/v1/${path}`, method, headers, agent: false });
@@ -93,6 +101,62 @@ suite('the console for users of a cluster', () => {
       assert.equal((await console.ask(path, token, method === undefined ? {} : { method })).status, status);
     });
   }
+
+  test('shows exposed objects to users who may list them, and ListenerClasses to those who may list these', async () => {
+    await using console = await open();
+    console.state.cluster = { objects: exposedObjects() };
+    await console.watcher.readExposure();
+    await console.watcher.read();
+    const ask = async (path: string): Promise<readonly string[]> =>
+      Promise.all(
+        ['viewer', 'exposer', 'operator'].map(async (token) => {
+          const { status, body } = await console.ask(path, token);
+          return `${status} ${String(body['total'] ?? body['name'] ?? '')}`.trim();
+        }),
+      );
+    assert.deepEqual(await ask('exposure/listeners'), ['403', '200 3', '200 3']);
+    assert.deepEqual(await ask('exposure/listeners/web'), ['403', '200 web', '200 web']);
+    assert.deepEqual(await ask('exposure/classes'), ['403', '200 0', '200 2']);
+    assert.deepEqual(await ask('exposure/classes/outside'), ['403', '404', '200 outside']);
+    assert.match(
+      JSON.stringify((await console.ask('exposure/classes', 'exposer')).body['partial']),
+      /you have no right to list listenerclasses\.listeners\.stackable\.tech in the cluster/,
+    );
+  });
+
+  test('reads exposed objects only while users who may see them use it', async (t) => {
+    await using console = await open();
+    const reads = async (): Promise<boolean> => {
+      const before = console.state.exposureReads;
+      await console.watcher.readExposure();
+      return console.state.exposureReads > before;
+    };
+    const wait = (): void => void (console.state.now += 5 * 60_000);
+    assert.ok(await reads());
+    wait();
+    assert.ok(!(await reads()));
+    for (const token of [undefined, 'none', 'viewer']) await console.ask('overview', token);
+    assert.ok(!(await reads()));
+    await console.ask('overview', 'exposer');
+    assert.ok(await reads());
+
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    await using streaming = await open();
+    for (const [token, isRead] of [
+      ['viewer', false],
+      ['exposer', true],
+    ] as const) {
+      const headers = { host: 'localhost', authorization: `Bearer ${token}` };
+      const asked = request({ host: '127.0.0.1', port: streaming.server.port, path: '/api/v1/stream', headers, agent: false }).end();
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      response.on('error', () => {}).resume();
+      streaming.state.now += 5 * 60_000;
+      t.mock.timers.tick(15_000);
+      const before = streaming.state.exposureReads;
+      await streaming.watcher.readExposure();
+      assert.equal(streaming.state.exposureReads > before, isRead, token);
+    }
+  });
 
   test('lets the page know that a token of the cluster signs in', async () => {
     await using console = await open();

@@ -222,6 +222,39 @@ describeChart('the chart', () => {
     assert.deepEqual(await quotas({ resourceQuota: { enabled: false } }), []);
   });
 
+  describe('for the account of a console, which users of its namespace can act with', () => {
+    const rightsOf = async (exposure: object): Promise<readonly string[]> => {
+      const rendered = await render({ console: { enabled: true, namespaces: ['west'] }, connection: { enabled: true }, exposure });
+      const bindings = rendered.filter(
+        ({ kind, subjects }) =>
+          kind === 'ClusterRoleBinding' && subjects.some(({ namespace }: { namespace: string }) => namespace === 'west'),
+      );
+      const names = new Set<string>(bindings.map(({ roleRef }) => roleRef.name));
+      // Of Kubernetes, for the reviews of users.
+      assert.ok(names.delete('system:auth-delegator'));
+      return [...names].flatMap((name) =>
+        only(rendered, 'ClusterRole', name)['rules'].flatMap(
+          ({ verbs, resources, resourceNames = [] }: { verbs: string[]; resources: string[]; resourceNames?: string[] }) =>
+            resources.map((each) => [verbs.join(','), each, ...resourceNames].join(' ')),
+        ),
+      );
+    };
+
+    it('gets volumes by name, lists classes and one Lease, and reads no nodes', async () => {
+      assert.deepEqual(await rightsOf({ enabled: true }), [
+        'get,list listenerclasses',
+        'get persistentvolumes',
+        'get storageclasses',
+        'get csinodes',
+        'list leases earshot-controller',
+      ]);
+    });
+
+    it('has no right outside of the namespace without the exposure half', async () => {
+      assert.deepEqual(await rightsOf({ enabled: false }), []);
+    });
+  });
+
   it('has what OpenShift asks for where it is served, and nowhere else', async () => {
     assert.ok((await render()).every(({ kind }) => kind !== 'SecurityContextConstraints'));
     const rendered = await render({}, ['--api-versions', 'security.openshift.io/v1']);
