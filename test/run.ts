@@ -1,6 +1,7 @@
 /**
  * `make test`: the static checks, the unit tests, the tests of connections between network namespaces, then the cluster tests on one shared
- * cluster. The last line counts all tests. `node test/run.ts [unit] [FILE...]` (`npm test`) runs only those.
+ * cluster. The last line counts all tests. `node test/run.ts [unit] [FILE...]` runs only those: named files, or with `unit` (`npm test`) the unit
+ * tests but the exhaustive ones.
  *
  * `runner/schedule.ts` says which files share a process, and which run beside others.
  *
@@ -17,7 +18,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HarnessError, startCluster } from './harness/index.ts';
 import { installEarshot } from './harness/install.ts';
-import { schedules } from './runner/schedule.ts';
+import { isExhaustive, schedules } from './runner/schedule.ts';
 import { failuresIn, type Counts, type FileResult } from './runner/test-file.ts';
 import { runTier, type TierOptions } from './runner/tier.ts';
 
@@ -80,7 +81,8 @@ async function checkTier(): Promise<Tally> {
 function filesOf(folder: string, pattern: string): readonly string[] {
   const named = chosen.filter((file) => file.startsWith(`test/${folder}/`));
   if (named.length > 0 || (chosen.length > 0 && !(folder === 'unit' && chosen.includes('unit')))) return named;
-  return globSync(`test/${folder}/${pattern}`, { cwd: ROOT }).sort();
+  const files = globSync(`test/${folder}/${pattern}`, { cwd: ROOT }).sort();
+  return chosen.length === 0 ? files : files.filter((file) => !isExhaustive(file));
 }
 
 async function unitTier(): Promise<Tally> {

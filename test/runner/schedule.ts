@@ -38,6 +38,27 @@ const LONGEST: readonly string[] = [
 ];
 
 /**
+ * Unit tests that take half of the processor time: thousands of objects, and each fault, type or order of a class. `make test` runs them.
+ * `npm test` leaves them out: it is for every change.
+ */
+const EXHAUSTIVE: ReadonlySet<string> = new Set([
+  'cli/healthy-start',
+  'exposure/crowded',
+  'platform/lost-files',
+  'platform/unreadable-files',
+  'platform/wrong-kinds-of-files',
+  'routing/hostile',
+  'site-controller/contested',
+  'site-controller/crowded',
+  'site-controller/faults/controller-killed',
+  'site-controller/faults/redemption-killed',
+  'site-controller/lost-state',
+  'site-controller/ownership',
+  'site-controller/unreadable',
+  'site-controller/unused-objects',
+]);
+
+/**
  * Files of `test/net` that run beside another one, longest first. They measure neither time nor memory, and change nothing of the machine.
  * All others run alone.
  */
@@ -105,6 +126,10 @@ export const schedules = {
     first: pathsOf('e2e', OWN_CLUSTER),
   },
 } satisfies Readonly<Record<string, Schedule>>;
+
+export function isExhaustive(file: string): boolean {
+  return EXHAUSTIVE.has(nameOf(file));
+}
 
 /** The name of a file below the folder of its tier. */
 function nameOf(file: string): string {
