@@ -26,7 +26,7 @@ export interface Import {
 
 const ROOT = join(import.meta.dirname, '..');
 const TABLE = 'ARCHITECTURE.md';
-const ROW = /^\| `src\/([^`]+?)\/?` \|([^|]*)\|([^|]*)\|([^|]*)\|$/gm;
+const ROW = /^\| `([^`]+?)\/?` \|([^|]*)\|([^|]*)\|([^|]*)\|$/gm;
 const IN_CODE = /`([^`]+)`/g;
 const SPECIFIER = /(?:\bfrom |\bimport\(|^import )'([^']+)'/gm;
 
@@ -89,10 +89,10 @@ function reasonAgainst(from: Module, imported: Import, modules: readonly Module[
   const target = targetOf(imported);
   if (target !== undefined) {
     const isData = !/\.tsx?$/.test(target);
-    return isData || mayImport(from, target, modules) ? undefined : `the row of src/${from.path} in ${TABLE} does not name it`;
+    return isData || mayImport(from, target, modules) ? undefined : `the row of ${from.path} in ${TABLE} does not name it`;
   }
   if (specifier.startsWith('node:')) return from.pure && IMPURE.has(specifier) ? `src/${from.path} is pure` : undefined;
-  return from.packages.includes(packageOf(specifier)) ? undefined : `the row of src/${from.path} in ${TABLE} does not name the package`;
+  return from.packages.includes(packageOf(specifier)) ? undefined : `the row of ${from.path} in ${TABLE} does not name the package`;
 }
 
 function mayImport(from: Module, file: string, modules: readonly Module[]): boolean {
