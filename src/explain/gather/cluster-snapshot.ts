@@ -12,8 +12,9 @@ type Reader = Pick<KubeClient, 'find' | 'list'>;
  * Understands the selectors `key=value` and `key`, and field selectors of texts. Single objects beyond the limit, or of a kind that
  * the user may not list, come from the API server, each once.
  * @param most maximum number of objects of one kind
+ * @param listsCluster whether kinds outside of namespaces are listed for a single object
  */
-export function clusterSnapshot(client: Reader, most: number): Reader {
+export function clusterSnapshot(client: Reader, most: number, listsCluster = true): Reader {
   const lists = new Map<string, Promise<readonly KubeObject[]>>();
   const singles = new Map<string, Promise<KubeObject | undefined>>();
   const listOf = <T extends KubeObject>(of: Resource<T>, namespace: string | undefined, fieldSelector?: string): Promise<readonly T[]> => {
@@ -30,6 +31,7 @@ export function clusterSnapshot(client: Reader, most: number): Reader {
   };
   return {
     async find<T extends KubeObject>(of: Resource<T>, key: Key): Promise<T | undefined> {
+      if (!of.namespaced && !listsCluster) return findOne(of, key);
       try {
         const all = await listOf(of, key.namespace);
         const found = all.find(({ metadata }) => metadata.name === key.name);

@@ -39,9 +39,9 @@ export async function findMissingDefinitions(
   return { missing, isInstalled: served.size > 0 };
 }
 
-/** A place that answers from one list of each kind. */
+/** A place that answers from one list of each kind. The API server would refuse some to a console, and log each refusal. */
 export function snapshotPlace({ client, ...rest }: Cluster): ExposurePlace {
-  return { ...rest, client: clusterSnapshot(client, MOST_OBJECTS), probe: false };
+  return { ...rest, client: clusterSnapshot(client, MOST_OBJECTS, rest.isConsole !== true), probe: false };
 }
 
 /** Undefined in a cluster without the exposure half. */
@@ -76,8 +76,8 @@ export async function gatherNamespace(place: ExposurePlace): Promise<NamespaceFa
 
 /** Listing would show the volumes of all namespaces. Without that right, those of the claims are read one by one. */
 async function listVolumes(place: ExposurePlace, claims: readonly PersistentVolumeClaim[]): Promise<Source<readonly PersistentVolume[]>> {
-  const listed = await listAll(place, persistentVolumes);
-  if ('value' in listed) return listed;
+  const listed = place.isConsole === true ? undefined : await listAll(place, persistentVolumes);
+  if (listed !== undefined && 'value' in listed) return listed;
   const named = claims.filter(namesListener).slice(0, MOST_EXPLAINED);
   const found = await Promise.all(named.map((claim) => findVolume(place, claim)));
   return found.find((source) => 'unknown' in source) ?? { value: found.flatMap((source) => valueOf(source) ?? []) };

@@ -89,6 +89,10 @@ test('a user sees exposed objects who may list all of their kinds, and ListenerC
 test('a console in a cluster reads exposed objects if its account may, and names the account where a right is missing', async () => {
   await using cluster = await reviewingCluster();
   cluster.store('listeners/web', { metadata: {}, spec: { className: 'public' } });
+  const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
+  cluster.store('pods/web', { metadata: {}, spec: { nodeName: 'n1', containers: [], volumes }, status: { phase: 'Running' } });
+  const storageClassName = 'listeners.stackable.tech';
+  cluster.store('persistentvolumeclaims/data', { metadata: {}, spec: { storageClassName, volumeName: 'pv-1' } });
   const review = cluster.refuse;
   let mayList = true;
   cluster.refuse = (asked) => {
@@ -99,9 +103,22 @@ test('a console in a cluster reads exposed objects if its account may, and names
   const opened = await openCluster({ kubeconfig: cluster.kubeconfig }, 2_000);
   await using open = await inClusterSources(opened, new AbortController().signal, true);
   const found = await open.sources.exposure?.();
-  const [web] = found === undefined ? [] : (valueOf(found.listeners) ?? []);
+  assert.ok(found !== undefined);
+  const [web] = valueOf(found.listeners) ?? [];
+  assert.equal(valueOf(found.pods)?.length, 1);
   assert.deepEqual(web?.serviceEvents, { unknown: "the console's account has no right to list events in the namespace west" });
-  assert.ok(!cluster.requests.some(({ what }) => what.startsWith('nodes')));
+  // Nothing outside of the namespace is listed, and each object is read once.
+  assert.deepEqual(
+    cluster.requests
+      .map(({ what }) => what)
+      .filter((what) => /nodes|persistentvolumes|storageclasses/.test(what))
+      .toSorted(),
+    [
+      '/api/v1/persistentvolumes/pv-1',
+      '/apis/storage.k8s.io/v1/csinodes/n1',
+      '/apis/storage.k8s.io/v1/storageclasses/listeners.stackable.tech',
+    ],
+  );
   mayList = false;
   assert.equal(await open.sources.exposure?.(), undefined);
   await using shared = await inClusterSources(

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
 import { suite, test } from 'node:test';
 import { classDetail, listenerDetail, podDetail } from '../../../src/console/exposure-details.ts';
 import { staleExposure, viewExposure, type ExposureView } from '../../../src/console/exposure-views.ts';
 import type { ClusterContent } from '../explain/support-cluster.ts';
 import { exposedObjects, listener, readContent } from './exposed-cluster.ts';
+import { memoryState, memoryWatcher } from './memory-sources.ts';
 
 async function view(content: Partial<ClusterContent> = {}): Promise<ExposureView> {
   const facts = await readContent({ objects: exposedObjects(), ...content });
@@ -143,6 +145,32 @@ suite('the lists of exposed objects', () => {
       [1_000, ['Not everything is shown: only 1000 of 1001 Listeners are examined.']],
     );
   });
+});
+
+test('exposed objects are read again within a second after a page begins to use them', async (t) => {
+  const state = memoryState();
+  const watcher = memoryWatcher(state);
+  const end = new AbortController();
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const running = watcher.run(end.signal);
+  /** Whether they are read within that time. Timers of the watcher begin in later iterations of the event loop. */
+  const isReadWithin = async (seconds: number): Promise<boolean> => {
+    const before = state.exposureReads;
+    for (let second = 0; second < seconds; second += 1) {
+      t.mock.timers.tick(1_000);
+      for (let turn = 0; turn < 20; turn += 1) await setImmediate();
+    }
+    return state.exposureReads > before;
+  };
+  await setImmediate();
+  assert.equal(state.exposureReads, 1);
+  assert.ok(await isReadWithin(10));
+  state.now += 5 * 60_000;
+  assert.ok(!(await isReadWithin(30)));
+  watcher.useExposure();
+  assert.ok(await isReadWithin(1));
+  end.abort();
+  await running;
 });
 
 suite('problems of exposed objects', () => {
