@@ -9,7 +9,7 @@ import { valueOf } from '../explain/connection/site-facts.ts';
 import { explainListener } from '../explain/exposure/explain-listener.ts';
 import { explainPod } from '../explain/exposure/explain-pod.ts';
 import type { ClaimFacts, ListenerFacts, NamespaceFacts, PodFacts } from '../explain/exposure/exposure-facts.ts';
-import { conditionOf } from '../explain/exposure/pod-conditions.ts';
+import { conditionOf } from '../explain/connection/pod-conditions.ts';
 import { commonCauses } from '../explain/report.ts';
 import type { Explanation, Step } from '../explain/step.ts';
 import { limitTable } from '../limits/table.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { limitTable } from '../limits/table.ts';
 import type { AccessRequest, UserAccess } from './access.ts';
 import { AttemptLimiter } from './attempt-limiter.ts';
-import type { PasswordFile } from './password-file.ts';
+import type { PasswordFile } from '../text/password-file.ts';
 import { allPermissions, type Admission } from './permissions.ts';
 
 export class PasswordAccess implements UserAccess {

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import type { Credentials, Page } from 'puppeteer-core';
 import { loadPage } from '../../src/console/page-assets.ts';
 import { PasswordAccess } from '../../src/console/password-access.ts';
-import { parsePasswordFile } from '../../src/console/password-file.ts';
+import { parsePasswordFile } from '../../src/text/password-file.ts';
 import { serveConsole } from '../../src/console/server.ts';
 import { memorySources, memoryState, memoryWatcher } from '../unit/console/memory-sources.ts';
 import { openPage, see, startBrowser } from './harness/console-page.ts';

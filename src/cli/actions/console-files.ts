@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { ConsoleTls } from '../../console/listen.ts';
 import type { PasswordAccess } from '../../console/password-access.ts';
-import { parsePasswordFile, type PasswordFile } from '../../console/password-file.ts';
+import { parsePasswordFile, type PasswordFile } from '../../text/password-file.ts';
 import type { ConsoleServer } from '../../console/server.ts';
 import { readText } from '../../files/durable.ts';
 import { pause } from '../../work/pause.ts';

@@ -83,13 +83,13 @@ async function openWords(command: Command, { current, before }: Typed, place: Pl
 /** Completes `delete KIND NAME…`, `explain KIND NAME`, `wait KIND/NAME…` and `wait KIND NAME…`. */
 async function anyKind(command: string, { current, before: [first, ...more] }: Typed, place: PlaceWords): Promise<readonly string[]> {
   if (command !== 'delete' && command !== 'wait' && command !== 'explain') return [];
-  const { kindWords, namesOfKind } = await import('./known-names.ts');
+  const { explainableWords, kindWords, namesOfKind } = await import('./known-names.ts');
   const isPath = command === 'wait' && (first === undefined || first.includes('/'));
   if (isPath && current.includes('/')) {
     const kind = current.slice(0, current.indexOf('/'));
     return (await namesOfKind(kind, place)).map((name) => `${kind}/${name}`);
   }
-  if (first === undefined || isPath) return kindWords();
+  if (first === undefined || isPath) return command === 'explain' ? explainableWords() : kindWords();
   const typed = new Set(more);
   return (await namesOfKind(first, place)).filter((name) => !typed.has(name));
 }

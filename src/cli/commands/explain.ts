@@ -11,7 +11,7 @@ export function addExplain(program: Command, terminal: Terminal): void {
       .description('follow an object from client to server, and show where it breaks and what to do')
       .argument(
         '<kind>',
-        'kind of the object, such as listener, connector, link or site; key, for a routing key; in a cluster also pod or pvc; or KIND/NAME',
+        'kind of the object, such as listener, connector, link or site; key, for a routing key; in a cluster also pod, pvc or networkobserver; or KIND/NAME',
       )
       .argument('[name]', 'name of the object')
       .option(

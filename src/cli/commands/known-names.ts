@@ -19,6 +19,12 @@ export async function resourceNames(kind: SkupperKind, words: PlaceWords): Promi
 
 export { kindWords };
 
+/** The singular name of each kind that can be explained, once each. */
+export async function explainableWords(): Promise<readonly string[]> {
+  const { explainableKinds } = await import('../../explain/gather/explainable-kinds.ts');
+  return [...new Set(explainableKinds.flatMap(({ words: [word = ''] }) => word))];
+}
+
 /** @param kind kind as typed by the user */
 export async function namesOfKind(kind: string, words: PlaceWords): Promise<readonly string[]> {
   return orNone(async () => resourceNames(kindNamed(kind), words));

@@ -64,7 +64,7 @@ function specStep(step: Step, { objects, refused, written, problems }: SiteFacts
   return location === undefined ? step : { ...step, says: `read from ${location}` };
 }
 
-function siteStep(step: Step, { objects, refused, place }: SiteFacts): Step {
+export function siteStep(step: Step, { objects, refused, place }: SiteFacts): Step {
   if ('unknown' in objects) return { ...step, state: 'unknown', says: objects.unknown };
   const refusal = refused?.get('Site');
   if (refusal !== undefined) return { ...step, state: 'unknown', says: refusal };

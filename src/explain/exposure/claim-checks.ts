@@ -11,7 +11,7 @@ import type { Check, CheckResult } from '../chain.ts';
 import type { Step } from '../step.ts';
 import type { ClaimFacts } from './exposure-facts.ts';
 import { latestWarning } from './load-balancer-step.ts';
-import { conditionOf } from './pod-conditions.ts';
+import { conditionOf } from '../connection/pod-conditions.ts';
 import { valueOf } from '../connection/site-facts.ts';
 import { Steps } from './steps.ts';
 

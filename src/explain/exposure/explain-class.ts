@@ -4,7 +4,7 @@ import { shownValue } from '../../text/printable.ts';
 import { explainChain, type CheckResult } from '../chain.ts';
 import type { Explanation } from '../step.ts';
 import type { ClassFacts } from './exposure-facts.ts';
-import { conditionOf } from './pod-conditions.ts';
+import { conditionOf } from '../connection/pod-conditions.ts';
 import { Steps } from './steps.ts';
 
 export function explainClass(facts: ClassFacts): Explanation {

@@ -4,12 +4,12 @@ import { familiesOf, reachableText } from '../../exposure/listeners/listener-sta
 import { planService } from '../../exposure/listeners/service-plan.ts';
 import { obstacleOf } from '../../exposure/listeners/standing-service.ts';
 import { keyOf } from '../../kube/key.ts';
-import type { Condition, Node, Pod, Service } from '../../kube/objects.ts';
+import type { Condition, Node, Service } from '../../kube/objects.ts';
 import { explainChain, type Check, type CheckResult } from '../chain.ts';
 import type { Explanation, Step } from '../step.ts';
 import type { ListenerFacts, ProbeResult } from './exposure-facts.ts';
 import { loadBalancerStep } from './load-balancer-step.ts';
-import { conditionOf, unreadyText } from './pod-conditions.ts';
+import { areStarting, conditionOf, unreadyText } from '../connection/pod-conditions.ts';
 import { valueOf } from '../connection/site-facts.ts';
 import { Steps } from './steps.ts';
 
@@ -112,17 +112,6 @@ function endpointsStep(facts: ListenerFacts, steps: Steps): CheckResult {
     ? steps.wait(id, says, { code: 'pods-not-ready' })
     : steps.fail(id, says, { code: 'pods-not-ready', do: 'See `kubectl describe pod`: events, readiness probes and logs.' });
 }
-
-/** Pods without a usual time to start have probably no fault. */
-function areStarting(pods: readonly Pod[], now: number): boolean {
-  return pods.every(({ metadata, status }) => {
-    const hasFailed = (status?.containerStatuses ?? []).some(({ lastState }) => lastState?.terminated !== undefined);
-    return !hasFailed && now - Date.parse(metadata.creationTimestamp ?? '') < USUAL_START;
-  });
-}
-
-/** Milliseconds that a pod usually needs at most to become ready. */
-const USUAL_START = 20_000;
 
 function addressesStep(facts: ListenerFacts, steps: Steps): CheckResult {
   const id = 'exposure.addresses';

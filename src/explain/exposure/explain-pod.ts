@@ -12,7 +12,7 @@ import type { Explanation, Step } from '../step.ts';
 import { claimChecks } from './claim-checks.ts';
 import type { ClaimFacts, PodFacts } from './exposure-facts.ts';
 import { latestWarning } from './load-balancer-step.ts';
-import { conditionOf } from './pod-conditions.ts';
+import { conditionOf } from '../connection/pod-conditions.ts';
 import { isCurrentlyServed } from './served.ts';
 import { valueOf } from '../connection/site-facts.ts';
 import { Steps } from './steps.ts';

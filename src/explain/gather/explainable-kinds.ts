@@ -11,6 +11,7 @@ import type { ExplainableKind, Explained, ExplainPlace } from './explainable-kin
 import { exposureKinds } from './exposure-kinds.ts';
 import { gatherRecord } from './gather-record.ts';
 import { gatherSite, namesOf, withHistory, withProbes } from './gather-site.ts';
+import { observerKind } from './observer-kind.ts';
 
 export type { ExplainableKind, Explained, ExplainPlace };
 
@@ -79,7 +80,7 @@ const recordKind: ExplainableKind = {
 };
 
 /** The one table of kinds. */
-export const explainableKinds: readonly ExplainableKind[] = [...connectionKinds, keyKind, recordKind, ...exposureKinds];
+export const explainableKinds: readonly ExplainableKind[] = [...connectionKinds, observerKind, keyKind, recordKind, ...exposureKinds];
 
 async function explainOfSite({ site, probe }: ExplainPlace, kind: SkupperKind, name: string): Promise<Explained> {
   const gathered = await gatherSite(site);

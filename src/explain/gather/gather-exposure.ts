@@ -300,13 +300,13 @@ export async function namesOfKind(place: ExposurePlace, of: Resource): Promise<r
   return (valueOf(await listAll(place, of)) ?? []).map(({ metadata }) => metadata.name ?? '');
 }
 
-function find<T extends KubeObject>(place: ExposurePlace, of: Resource<T>, name: string): Promise<Source<T | undefined>> {
+export function find<T extends KubeObject>(place: ExposurePlace, of: Resource<T>, name: string): Promise<Source<T | undefined>> {
   const { client, namespace } = place;
   const key = of.namespaced ? { namespace, name } : { name };
   return readApi(lackOf(place, 'get', of, key.namespace), of, () => client.find(of, key));
 }
 
-function list<T extends KubeObject>(place: ExposurePlace, of: Resource<T>, selection: Selection): Promise<Source<readonly T[]>> {
+export function list<T extends KubeObject>(place: ExposurePlace, of: Resource<T>, selection: Selection): Promise<Source<readonly T[]>> {
   return readApi(lackOf(place, 'list', of, selection.namespace), of, async () => {
     const found: T[] = [];
     for await (const object of place.client.list(of, selection)) if (found.push(object) >= MOST_OBJECTS) break;
@@ -368,7 +368,7 @@ export function mapped<T, U>(source: Source<T>, map: (value: T) => U): Source<U>
   return 'value' in source ? { value: map(source.value) } : source;
 }
 
-function selectorText(selector: NonNullable<NonNullable<Service['spec']>['selector']>): string {
+export function selectorText(selector: NonNullable<NonNullable<Service['spec']>['selector']>): string {
   return Object.entries(selector)
     .map(([key, value]) => `${key}=${value}`)
     .join(',');

@@ -6,6 +6,7 @@ import type { Step } from '../step.ts';
 import { askRight } from './access-review.ts';
 import { checkExposure } from './check-exposure.ts';
 import type { ExplainPlace } from './explainable-kinds.ts';
+import { checkObservers } from './gather-observer.ts';
 import { gatherSite } from './gather-site.ts';
 
 /** Checks a part of the place. */
@@ -18,9 +19,13 @@ export const checkers: readonly Checker[] = [checkBothHalves];
 async function checkBothHalves(place: ExplainPlace): Promise<Pick<CheckReport, 'objects' | 'findings'>> {
   const [facts, rights, exposure] = await Promise.all([gatherSite(place.site), checkRights(place), checkExposure(place)]);
   const isNoSite = !('value' in facts.objects) || facts.objects.value.length === 0;
-  if (isNoSite && exposure.isInstalled) return exposure;
+  const observers = await checkObservers(place, facts);
+  if (isNoSite && exposure.isInstalled) return { ...exposure, objects: [...observers.objects, ...exposure.objects] };
   const { objects, findings } = checkSite(facts);
-  return { objects: [...objects, ...exposure.objects], findings: [...findings, ...rights.findings, ...exposure.findings] };
+  return {
+    objects: [...objects, ...observers.objects, ...exposure.objects],
+    findings: [...findings, ...rights.findings, ...observers.findings, ...exposure.findings],
+  };
 }
 
 export async function runChecks(place: ExplainPlace): Promise<CheckReport> {

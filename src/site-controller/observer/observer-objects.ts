@@ -12,7 +12,7 @@ import type { ControllerSettings } from '../settings.ts';
 import { byAge } from '../stored-resources.ts';
 import { gone, isOurs, own } from '../site/own-objects.ts';
 import { desiredCertificate } from '../trust/certificate-object.ts';
-import { OBSERVER_COMPONENT, PASSWORD_KEY } from './observer-names.ts';
+import { OBSERVER_COMPONENT, PASSWORD_KEY, selectorOfConsole } from './observer-names.ts';
 import { isOfObserver, readObserverSpec, type ObserverSpec } from './observer-spec.ts';
 import { listObservers, type ListedObserver } from './observers.ts';
 
@@ -61,12 +61,8 @@ function objectsOf(view: NamespaceView, observer: ListedObserver, spec: Observer
   return all.problems.length === 0 ? all : { ...emptyDesiredState, problems: all.problems };
 }
 
-/** Selects the pod of one console. */
-const selectorOf = ({ name }: ObserverSpec) =>
-  ({ 'app.kubernetes.io/name': OBSERVER_COMPONENT, 'app.kubernetes.io/instance': name }) as const;
-
 const labelsOf = (spec: ObserverSpec) => ({
-  ...selectorOf(spec),
+  ...selectorOfConsole(spec.name),
   'app.kubernetes.io/part-of': 'skupper-network-observer',
   [label.component]: OBSERVER_COMPONENT,
 });
@@ -113,7 +109,7 @@ function serviceOf(metadata: KubeObject['metadata'], spec: ObserverSpec): Servic
     apiVersion: 'v1',
     kind: 'Service',
     metadata: { ...metadata, ...annotations },
-    spec: { type: spec.service.type, selector: selectorOf(spec), ports: [port] },
+    spec: { type: spec.service.type, selector: selectorOfConsole(spec.name), ports: [port] },
   };
 }
 
@@ -130,7 +126,7 @@ function deploymentOf(metadata: KubeObject['metadata'], spec: ObserverSpec, sett
       // History is in the memory of one process.
       replicas: 1,
       strategy: { type: 'Recreate' },
-      selector: { matchLabels: selectorOf(spec) },
+      selector: { matchLabels: selectorOfConsole(spec.name) },
       template: {
         metadata: { labels: labelsOf(spec) },
         spec: {

@@ -40,6 +40,13 @@ export function isOfObserver({ metadata: { name, ownerReferences = [] } }: KubeO
   return ownerReferences.some((owner) => owner.apiVersion.startsWith(`${OBSERVABILITY_GROUP}/`) && name === observerName(owner.name));
 }
 
+/** Finalizers by which a Helm operator marks the objects that it manages. Two controllers would overwrite each other. */
+const OF_HELM_OPERATOR = /^(?:helm\.sdk\.operatorframework\.io\/|uninstall-helm-release$)/;
+
+export function isOfHelmOperator({ metadata: { finalizers = [] } }: Pick<NetworkObserver, 'metadata'>): boolean {
+  return finalizers.some((finalizer) => OF_HELM_OPERATOR.test(finalizer));
+}
+
 export function readObserverSpec({ metadata, spec = {} }: Pick<NetworkObserver, 'metadata' | 'spec'>): ObserverSpec {
   const name = observerName(metadata.name ?? '');
   const [auth, tls, service] = [recordAt(spec, 'auth'), recordAt(spec, 'tls'), recordAt(spec, 'service')];

@@ -3,6 +3,7 @@ import { networkObservers, type NetworkObserver } from '../../api/skupper/networ
 import { apiVersionOf } from '../../kube/resource.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import { bounded } from '../stored-resources.ts';
+import { isOfHelmOperator } from './observer-spec.ts';
 
 /** Always with its kind, which lists leave out. */
 export type ListedObserver = NetworkObserver & { readonly apiVersion: string; readonly kind: 'NetworkObserver' };
@@ -14,7 +15,7 @@ export interface Observers {
 }
 
 export function listObservers({ list }: Pick<NamespaceView, 'list'>): Observers {
-  const all = list(networkObservers).filter((observer) => !isOfOperator(observer) && observer.metadata.deletionTimestamp === undefined);
+  const all = list(networkObservers).filter((observer) => !isOfHelmOperator(observer) && observer.metadata.deletionTimestamp === undefined);
   const { kept, surplus } = bounded(networkObservers, all);
   return { kept: kept.map(withKind), surplus: surplus.map(withKind) };
 }
@@ -24,10 +25,3 @@ const withKind = (observer: NetworkObserver): ListedObserver => ({
   apiVersion: apiVersionOf(networkObservers),
   kind: 'NetworkObserver',
 });
-
-/** Finalizers by which a Helm operator marks the objects that it manages. Two controllers would overwrite each other. */
-const OF_HELM_OPERATOR = /^(?:helm\.sdk\.operatorframework\.io\/|uninstall-helm-release$)/;
-
-function isOfOperator({ metadata: { finalizers = [] } }: NetworkObserver): boolean {
-  return finalizers.some((finalizer) => OF_HELM_OPERATOR.test(finalizer));
-}

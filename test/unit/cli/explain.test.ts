@@ -150,6 +150,22 @@ describe('earshot explain in a cluster', () => {
     }
   });
 
+  it('follows a NetworkObserver to the Secret with its users, and check finds the same', async () => {
+    await using cluster = await Cluster.start();
+    cluster.store('sites/west', { spec: {}, status: ready({ network: [{ id: 'w', name: 'west', version: '0' }] }) });
+    const deployed = { ...condition('Deployed'), observedGeneration: 1 };
+    cluster.store('networkobservers/web', { metadata: { name: 'web', generation: 1 }, status: { conditions: [deployed] } });
+    cluster.store('secrets/web-network-observer-auth', { data: { htpasswd: Buffer.from('me:$2y$05$x').toString('base64') } });
+    const { code, out } = await cluster.earshot(['explain', 'networkobserver', 'web', '-o', 'json']);
+    const { cause } = JSON.parse(out);
+    assert.deepEqual([code, cause.id], [1, 'network-observer.users']);
+    const found = JSON.parse((await cluster.earshot(['check', '-o', 'json'])).out);
+    const same = found.objects.find(({ object }: { object: string }) => object === 'NetworkObserver/web');
+    assert.deepEqual(same?.cause, cause);
+    const { err } = await cluster.earshot(['explain', 'networkobserver', 'wbe']);
+    assert.match(err, /^The networkobserver "wbe" does not exist in the namespace west; did you mean web\?/);
+  });
+
   it('takes links from their statuses, and dates from Certificates', async () => {
     await using cluster = await Cluster.start();
     cluster.store('sites/west', { spec: {}, status: ready({ network: [{ id: 'w', name: 'west', version: '0' }] }) });

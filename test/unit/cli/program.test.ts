@@ -141,6 +141,7 @@ describe('completion', () => {
     [['system', 'delete', 'Listeners', 'b'], ['backend']],
     [['delete', 'nonsense', ''], []],
     [['delete', '--no-wait', 'listener', 'b'], ['backend']],
+    [['explain', 'networko'], ['networkobserver']],
     [['wait', 'lis'], ['listener']],
     [
       ['wait', 'listener/'],

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { suite, test } from 'node:test';
 import { PasswordAccess } from '../../../src/console/password-access.ts';
-import { parsePasswordFile } from '../../../src/console/password-file.ts';
+import { parsePasswordFile } from '../../../src/text/password-file.ts';
 import { serveConsole } from '../../../src/console/server.ts';
 import { limitTable } from '../../../src/limits/table.ts';
 import { memorySources, memoryState, memoryWatcher } from './memory-sources.ts';

@@ -35,3 +35,14 @@ function causeOf(pod: Pod): string {
   const unmet = conditions.find((condition) => condition !== undefined && condition.status !== 'True');
   return unmet?.message ?? `phase ${pod.status?.phase ?? 'Pending'}`;
 }
+
+/** Whether none of the pods has failed, or has existed longer than pods usually need. */
+export function areStarting(pods: readonly Pod[], now: number): boolean {
+  return pods.every(({ metadata, status }) => {
+    const hasFailed = (status?.containerStatuses ?? []).some(({ lastState }) => lastState?.terminated !== undefined);
+    return !hasFailed && now - Date.parse(metadata.creationTimestamp ?? '') < USUAL_START;
+  });
+}
+
+/** Milliseconds that a pod usually needs at most to become ready. */
+const USUAL_START = 20_000;
