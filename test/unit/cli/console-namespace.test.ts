@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { describeMissingSite } from '../../../src/cli/actions/console-namespace.ts';
+import { describeMissingSite, requireNamespaceHere } from '../../../src/cli/actions/console-namespace.ts';
 import { clusterOf, type ClusterContent } from '../explain/support-cluster.ts';
 import { Namespace } from './namespace.ts';
 
+// The command itself would re-execute this process with its V8 flags.
 suite('a console of a mistyped namespace of this machine', () => {
   test('does not start, and names the namespaces that exist', async () => {
     await using west = await Namespace.make();
     await west.earshot(['site', 'create', 'west']);
     await west.earshot(['site', 'create', 'east', '-n', 'east']);
-    const { code, err } = await west.earshot(['console', '-n', 'wset']);
-    assert.deepEqual(
-      [code, err],
-      [4, 'The namespace wset of this machine does not exist; did you mean west? Namespaces of this machine: east, west.\n'],
-    );
+    await requireNamespaceHere('west');
+    await assert.rejects(requireNamespaceHere('wset'), {
+      code: 'not-found',
+      message: 'The namespace wset of this machine does not exist; did you mean west? Namespaces of this machine: east, west.',
+    });
   });
 
   test('advises to create a site if there is no namespace', async () => {
-    await using west = await Namespace.make();
-    assert.deepEqual(await west.earshot(['console']), {
-      code: 4,
-      out: '',
-      err: 'The namespace west of this machine does not exist. Create a site there with `earshot -n west site create NAME`.\n',
+    await using _west = await Namespace.make();
+    await assert.rejects(requireNamespaceHere('west'), {
+      code: 'not-found',
+      message: 'The namespace west of this machine does not exist. Create a site there with `earshot -n west site create NAME`.',
     });
   });
 });
