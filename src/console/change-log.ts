@@ -89,12 +89,24 @@ export function differences(before: Objects, now: Objects): Changes | undefined 
   return any ? changes : undefined;
 }
 
-function changedFields(before: object | undefined, now: object): Readonly<Record<string, unknown>> | undefined {
-  const old = new Map<string, unknown>(Object.entries(before ?? {}));
-  const fields = Object.entries(now).filter(([name, value]) => !isEqual(old.get(name), value));
-  const gone = [...old.keys()].filter((name) => !Object.hasOwn(now, name)).map((name) => [name, null] as const);
-  return fields.length + gone.length === 0 && before !== undefined ? undefined : Object.fromEntries([...fields, ...gone]);
+/** @returns undefined if no field of a known object has changed */
+function changedFields(known: object | undefined, now: object): Readonly<Record<string, unknown>> | undefined {
+  const [before, fields]: [object, Record<string, unknown>] = [known ?? {}, {}];
+  for (const name of Object.keys(now)) {
+    const value: unknown = Reflect.get(now, name);
+    if (!isEqual(own(before, name), value)) fields[name] = value;
+  }
+  for (const name of Object.keys(before)) if (!Object.hasOwn(now, name)) fields[name] = null;
+  return known !== undefined && Object.keys(fields).length === 0 ? undefined : fields;
 }
 
-const isEqual = (one: unknown, other: unknown): boolean =>
-  one === other || (typeof one === 'object' && typeof other === 'object' && JSON.stringify(one) === JSON.stringify(other));
+const own = (object: object, name: string): unknown => (Object.hasOwn(object, name) ? Reflect.get(object, name) : undefined);
+
+/** Whether both are the same JSON. */
+export function isEqual(one: unknown, other: unknown): boolean {
+  if (one === other || Object.is(one, other)) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  const names = Object.keys(one);
+  if (Array.isArray(one) !== Array.isArray(other) || names.length !== Object.keys(other).length) return false;
+  return names.every((name) => Object.hasOwn(other, name) && isEqual(Reflect.get(one, name), Reflect.get(other, name)));
+}

@@ -2,7 +2,7 @@
 import { printable } from '../text/printable.ts';
 import { fieldsIn, numberIn, recordIn, recordsIn, textIn, withoutUndefined, type UntrustedFields } from '../text/untrusted-fields.ts';
 import type { SiteObject } from '../site/resources.ts';
-import type { ChangeView, Missing } from './contract.ts';
+import type { ChangeView, Missing, TotalsView } from './contract.ts';
 import type { ExposureView } from './exposure-views.ts';
 import type { Sample } from './samples.ts';
 
@@ -110,13 +110,10 @@ export const noFacts: Facts = {
 };
 
 /** Figures since the samples before. */
-export interface Figures {
-  readonly sample: Sample;
+export interface Figures extends Pick<Sample, 'certificates'> {
+  readonly totals: TotalsView;
   /** By the ID of the link's view. Bytes change all the time, so a page gets them with the other figures. */
   readonly links: ReadonlyMap<string, LinkFigureFacts>;
-  /** Counts of the last seconds, by role and key. */
-  readonly recent: Sample['keys'];
-  readonly seconds: number;
 }
 
 /** Characters of a name or a message that is shown. */

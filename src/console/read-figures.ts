@@ -1,6 +1,6 @@
 /** Reads the figures of routing keys from `/v1/figures` of a router (pure). They are untrusted. */
 import { fieldsIn, numberIn, recordsIn, textIn, type UntrustedFields } from '../text/untrusted-fields.ts';
-import { addSteps, emptySample, isCount, keyOfRole, roles, type KeySample, type Sample } from './samples.ts';
+import { addSteps, emptySample, isCount, roleOf, type KeySample, type Sample, type SampleOfKey } from './samples.ts';
 
 /** Characters of a routing key, and of other names. */
 const [MOST_KEY, MOST_NAME] = [1_024, 253];
@@ -13,20 +13,25 @@ const MOST_REASONS = 128;
  */
 export function readFigures(answer: unknown, most: number): Sample | undefined {
   const fields = fieldsIn(answer);
-  if (!Array.isArray(fields['items'])) return undefined;
-  const keys = new Map<string, KeySample>();
-  for (const item of recordsIn(fields['items'], most)) {
-    const { key } = item;
-    const role = roles.find((each) => each === item['role']);
-    if (role !== undefined && typeof key === 'string' && key.length <= MOST_KEY) keys.set(keyOfRole(role, key), readCounts(item));
-  }
+  const { items } = fields;
+  if (!Array.isArray(items)) return undefined;
   const certificates = new Map<string, number>();
   for (const item of recordsIn(fields['certificates'], most)) {
     const [bundle, days] = [textIn(item, 'bundle', MOST_NAME), numberIn(item, 'days')];
     if (bundle !== undefined && days !== undefined) certificates.set(bundle, days);
   }
   const delay = numberIn(fields, 'eventLoopDelay');
+  // Read one at a time, so that those of ten thousand keys are not in memory at once.
+  const keys = { [Symbol.iterator]: () => readItems(recordsIn(items, most)) };
   return { keys, certificates, eventLoopDelay: delay === undefined ? undefined : delay / 1_000 };
+}
+
+function* readItems(items: readonly UntrustedFields[]): Generator<SampleOfKey> {
+  for (const item of items) {
+    const { key } = item;
+    const role = roleOf(item['role']);
+    if (role !== undefined && typeof key === 'string' && key.length <= MOST_KEY) yield { key, role, sample: readCounts(item) };
+  }
 }
 
 function readCounts(item: UntrustedFields): KeySample {

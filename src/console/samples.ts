@@ -17,9 +17,16 @@ export interface KeySample {
   request?: Map<number, number> | undefined;
 }
 
+/** Counts of a routing key in one role. */
+export interface SampleOfKey {
+  readonly key: string;
+  readonly role: Role;
+  readonly sample: KeySample;
+}
+
 export interface Sample {
-  /** By role and routing key: `listener web`. */
-  readonly keys: ReadonlyMap<string, KeySample>;
+  /** Each key once in each role. */
+  readonly keys: Iterable<SampleOfKey>;
   /** Days left, by TLS bundle. */
   readonly certificates: ReadonlyMap<string, number>;
   /** Seconds: p99. */
@@ -29,7 +36,8 @@ export interface Sample {
 export const roles = ['listener', 'connector'] as const;
 export type Role = (typeof roles)[number];
 
-export const keyOfRole = (role: string, key: string): string => `${role} ${key}`;
+/** `listener web` */
+const idOf = (role: string, key: string): string => `${role} ${key}`;
 
 const PREFIX = 'earshot_router_';
 const OF_HISTOGRAM = /_(?:bucket|sum|count)$/;
@@ -41,7 +49,7 @@ const MOST_LINE = 8_192;
 
 /** Reads metrics while they arrive: those of ten thousand keys have tens of megabytes. */
 export class SampleReader {
-  readonly #keys = new Map<string, KeySample>();
+  readonly #keys = new Map<string, SampleOfKey>();
   readonly #certificates = new Map<string, number>();
   readonly #most: number;
   #eventLoopDelay: number | undefined;
@@ -55,7 +63,7 @@ export class SampleReader {
 
   /** Content of the complete lines so far. */
   get sample(): Sample {
-    return { keys: this.#keys, certificates: this.#certificates, eventLoopDelay: this.#eventLoopDelay };
+    return { keys: this.#keys.values(), certificates: this.#certificates, eventLoopDelay: this.#eventLoopDelay };
   }
 
   read(chunk: string): void {
@@ -88,31 +96,32 @@ export class SampleReader {
 
   #keyOf(labels: Labels): KeySample | undefined {
     // Requests have no role: observers are at listeners.
-    const id = keyOfRole(labels['role'] ?? 'listener', labels['routing_key'] ?? '');
-    const known = this.#keys.get(id);
-    if (known !== undefined || this.#keys.size >= this.#most) return known;
+    const role = roleOf(labels['role'] ?? 'listener');
+    if (role === undefined) return undefined;
+    const key = labels['routing_key'] ?? '';
+    const known = this.#keys.get(idOf(role, key));
+    if (known !== undefined || this.#keys.size >= this.#most) return known?.sample;
     const sample = emptySample();
-    this.#keys.set(id, sample);
+    this.#keys.set(idOf(role, key), { key: copied(key), role, sample });
     return sample;
   }
+
+  /** Adds `/v1/latencies` of the same router. Latencies of other keys are left out. */
+  addLatencies(answer: unknown): void {
+    for (const item of recordsIn(fieldsIn(answer)['items'])) {
+      const { role, key } = item;
+      const sample = typeof role === 'string' && typeof key === 'string' ? this.#keys.get(idOf(role, key))?.sample : undefined;
+      if (sample === undefined) continue;
+      addSteps(sample, 'connect', item['connect']);
+      addSteps(sample, 'request', item['request']);
+    }
+  }
 }
+
+export const roleOf = (text: unknown): Role | undefined => roles.find((role) => role === text);
 
 /** Most steps of one histogram that are read. */
 const MOST_STEPS = 128;
-
-/**
- * Adds latencies from `/v1/latencies` of the same router.
- * @param sample its keys are changed; latencies of other keys are left out
- */
-export function addLatencies({ keys }: Sample, answer: unknown): void {
-  for (const item of recordsIn(fieldsIn(answer)['items'])) {
-    const { role, key } = item;
-    const sample = typeof role === 'string' && typeof key === 'string' ? keys.get(keyOfRole(role, key)) : undefined;
-    if (sample === undefined) continue;
-    addSteps(sample, 'connect', item['connect']);
-    addSteps(sample, 'request', item['request']);
-  }
-}
 
 export function addSteps(sample: KeySample, name: 'connect' | 'request', steps: unknown): void {
   for (const step of Array.isArray(steps) ? steps.slice(0, MOST_STEPS) : []) {
@@ -163,17 +172,18 @@ const unescaped = (value: string): string => (value.includes('\\') ? value.repla
 export function mergeSamples(samples: readonly Sample[]): Sample {
   const [only] = samples;
   if (samples.length === 1 && only !== undefined) return only;
-  const keys = new Map<string, KeySample>();
+  const keys = new Map<string, SampleOfKey>();
   const certificates = new Map<string, number>();
   for (const sample of samples) {
-    for (const [id, from] of sample.keys) addSample(keys.getOrInsertComputed(id, emptySample), from);
+    for (const { key, role, sample: from } of sample.keys)
+      addSample(keys.getOrInsertComputed(idOf(role, key), () => ({ key, role, sample: emptySample() })).sample, from);
     for (const [bundle, days] of sample.certificates) certificates.set(bundle, Math.min(days, certificates.get(bundle) ?? Infinity));
   }
   const delays = samples.flatMap(({ eventLoopDelay }) => eventLoopDelay ?? []);
-  return { keys, certificates, eventLoopDelay: delays.length === 0 ? undefined : Math.max(...delays) };
+  return { keys: keys.values(), certificates, eventLoopDelay: delays.length === 0 ? undefined : Math.max(...delays) };
 }
 
-const COUNTS = ['opened', 'failed', 'up', 'down', 'open', 'requests', 'errors'] as const;
+export const COUNTS = ['opened', 'failed', 'up', 'down', 'open', 'requests', 'errors'] as const;
 
 function addSample(to: KeySample, from: KeySample): void {
   for (const name of COUNTS) to[name] += from[name];
@@ -189,22 +199,8 @@ function sumOf<K>(to: Map<K, number> | undefined, from: ReadonlyMap<K, number> |
   return sum;
 }
 
-/** Uses the objects of an earlier sample again for keys without a change, so that idle keys cost nothing. */
-export function shareUnchanged(sample: Sample, before: Sample | undefined): Sample {
-  if (before === undefined) return sample;
-  const keys = new Map<string, KeySample>();
-  for (const [id, now] of sample.keys) {
-    const old = before.keys.get(id);
-    keys.set(id, old !== undefined && COUNTS.every((name) => old[name] === now[name]) ? old : now);
-  }
-  return { ...sample, keys };
-}
-
-const idle = emptySample();
-
 /** Counts since an earlier sample of the same process. After a restart of the router, its counts begin again at zero. */
 export function sinceSample(now: KeySample, before: KeySample | undefined): KeySample {
-  if (now === before) return now.open === 0 ? idle : { ...idle, open: now.open };
   if (before === undefined || now.opened < before.opened || now.failed < before.failed || now.up < before.up) return now;
   const difference = emptySample();
   for (const name of COUNTS) difference[name] = Math.max(0, now[name] - before[name]);

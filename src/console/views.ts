@@ -4,7 +4,7 @@ import { EXPIRES_SOON } from '../explain/connection/bundle-steps.ts';
 import { isPast, isReady } from '../site/overview.ts';
 import { nameOf, type SiteObject } from '../site/resources.ts';
 import { sortActiveFirst } from '../site/surplus-sites.ts';
-import { mergeLatencies, percentilesOf } from '../telemetry/latency-steps.ts';
+import { percentilesOf } from '../telemetry/latency-steps.ts';
 import { printable } from '../text/printable.ts';
 import { withoutUndefined } from '../text/untrusted-fields.ts';
 import type {
@@ -21,12 +21,13 @@ import type {
   SiteView,
   TotalsView,
 } from './contract.ts';
+import { isEqual } from './change-log.ts';
 import { countExposure } from './exposure-views.ts';
 import { type Facts, type Figures, idOfIncoming, idOfLink, type KeyFacts, type LinkFigureFacts } from './facts.ts';
 import type { AdjacentSite } from '../router/contract.ts';
 import type { ObservedSite } from './observed-site.ts';
 import { conditionsOf, headlineOf } from './problems.ts';
-import { keyOfRole, type KeySample, type Role } from './samples.ts';
+import type { KeySample, SampleOfKey } from './samples.ts';
 
 export interface Place {
   readonly where: string;
@@ -65,49 +66,39 @@ export function overviewOf(facts: Facts, figures: Figures | undefined, problems:
     },
     expiring: expiringOf(figures),
     changes: facts.changes,
-    totals: totalsOf(figures),
+    totals: figures?.totals ?? {},
     partial: facts.partial,
     ...(facts.exposure === undefined ? {} : { exposure: countExposure(facts.exposure) }),
   };
 }
 
 function expiringOf(figures: Figures | undefined): readonly Expiry[] {
-  return [...(figures?.sample.certificates ?? [])]
+  return [...(figures?.certificates ?? [])]
     .filter(([, days]) => days <= EXPIRES_SOON)
     .map(([certificate, days]) => ({ certificate: printable(certificate, 253), days }))
     .toSorted((one, other) => one.days - other.days);
 }
 
-function totalsOf(figures: Figures | undefined): TotalsView {
-  if (figures === undefined) return {};
-  const counted = chosenSamples(figures);
-  const connect = percentilesOf(mergeLatencies(counted.flatMap(({ sample }) => sample.connect ?? [])));
-  const { eventLoopDelay } = figures.sample;
-  const rates = counted.map(({ sample }) => ratesOf(sample, figures.seconds));
+/** @param changes of all keys in these seconds */
+export function totalsOf(changes: Iterable<SampleOfKey>, seconds: number, eventLoopDelay: number | undefined): TotalsView {
+  const sum = { open: 0, opened: 0, failed: 0, up: 0, down: 0 };
+  const latencies = new Map<number, number>();
+  for (const { sample } of changes) {
+    const rates = ratesOf(sample, seconds);
+    sum.open += sample.open;
+    for (const name of RATES) sum[name] += rates[name];
+    for (const [bound, count] of sample.connect ?? []) latencies.set(bound, (latencies.get(bound) ?? 0) + count);
+  }
+  const connect = percentilesOf(latencies);
   return {
-    open: counted.reduce((sum, { sample }) => sum + sample.open, 0),
-    rates: { opened: total(rates, 'opened'), failed: total(rates, 'failed'), up: total(rates, 'up'), down: total(rates, 'down') },
+    open: sum.open,
+    rates: { opened: round(sum.opened), failed: round(sum.failed), up: round(sum.up), down: round(sum.down) },
     ...(connect === undefined ? {} : { connect: rounded(connect) }),
     ...(eventLoopDelay === undefined ? {} : { eventLoopDelay: round(eventLoopDelay * 1000) }),
   };
 }
 
-const total = (rates: readonly Rates[], name: keyof Rates): number => round(rates.reduce((sum, each) => sum + each[name], 0));
-
-interface ChosenSample {
-  readonly key: string;
-  readonly role: Role;
-  readonly sample: KeySample;
-}
-
-/** The figures of each key once: those of its listeners at this site, otherwise those of its connectors. */
-export function chosenSamples({ recent }: Pick<Figures, 'recent'>): readonly ChosenSample[] {
-  return [...recent].flatMap(([id, sample]): readonly ChosenSample[] => {
-    const [role, key] = [id.slice(0, id.indexOf(' ')), id.slice(id.indexOf(' ') + 1)];
-    if (role === 'listener') return [{ key, role, sample }];
-    return role === 'connector' && !recent.has(keyOfRole('listener', key)) ? [{ key, role, sample }] : [];
-  });
-}
+const RATES = ['opened', 'failed', 'up', 'down'] as const;
 
 export function ratesOf({ opened, failed, up, down }: KeySample, seconds: number): Rates {
   const each = Math.max(1, seconds);
@@ -140,7 +131,7 @@ export function siteViews(facts: Facts, figures?: Figures, observed: ReadonlyMap
 
 function ownFigures({ partial }: Facts, figures: Figures | undefined): Pick<SiteView, 'figures'> {
   if (figures === undefined) return {};
-  const { open, rates, eventLoopDelay } = totalsOf(figures);
+  const { open, rates, eventLoopDelay } = figures.totals;
   return { figures: { ...withoutUndefined({ open, rates, eventLoopDelay }), missing: partial.length } };
 }
 
@@ -311,35 +302,43 @@ export function keyState({ listeners, connectors }: KeyFacts): KeyView['state'] 
   return listeners.length === 0 ? 'no-listener' : 'reachable';
 }
 
-/** @param before views of the same network: those of idle keys are used again */
-export function keyViews(
-  facts: Facts,
-  figures: Figures | undefined,
-  problems: readonly ProblemView[],
-  before: readonly KeyView[] = [],
-): readonly KeyView[] {
-  const names = new Map(facts.sites.map(({ id, name }) => [id, name]));
+/** Fields of a key's view that change only with the network. */
+export type KeyEnds = Pick<KeyView, 'key' | 'state' | 'listeners' | 'connectors' | 'reachable'>;
+
+export function keyEnds({ sites, keys }: Pick<Facts, 'sites' | 'keys'>): readonly KeyEnds[] {
+  const names = new Map(sites.map(({ id, name }) => [id, name]));
   const counts = (of: KeyFacts['listeners']): KeyView['listeners'] =>
     of.map(({ site, count }) => ({ site, name: names.get(site) ?? site, count }));
-  const sick = problemsByKey(facts, problems);
-  const chosen = new Map(figures === undefined ? [] : chosenSamples(figures).map((one) => [one.key, one]));
-  const known = new Map(before.map((view) => [view.key, view]));
-  return facts.keys.map((key) => {
-    const view: KeyView = {
-      key: key.key,
-      state: keyState(key),
-      listeners: counts(key.listeners),
-      connectors: counts(key.connectors),
-      reachable: key.reachable,
-      ...figuresOf(chosen.get(key.key), figures?.seconds ?? 1),
-      problems: sick.get(key.key)?.length ?? 0,
-    };
-    const old = known.get(key.key);
-    return old !== undefined && JSON.stringify(old) === JSON.stringify(view) ? old : view;
+  return keys.map((key) => ({
+    key: key.key,
+    state: keyState(key),
+    listeners: counts(key.listeners),
+    connectors: counts(key.connectors),
+    reachable: key.reachable,
+  }));
+}
+
+export interface KeyFigures {
+  /** Counts of a key in these seconds. */
+  readonly changeOf: (key: string) => SampleOfKey | undefined;
+  readonly seconds: number;
+}
+
+/** @param before earlier views; unchanged ones are used again */
+export function keyViews(
+  ends: readonly KeyEnds[],
+  { changeOf, seconds }: KeyFigures,
+  problems: ReadonlyMap<string, readonly ProblemView[]>,
+  before: readonly KeyView[],
+): readonly KeyView[] {
+  return ends.map((end, at) => {
+    const view = { ...end, ...figuresOf(changeOf(end.key), seconds), problems: problems.get(end.key)?.length ?? 0 };
+    const old = before[at];
+    return old?.key === end.key && isEqual(old, view) ? old : view;
   });
 }
 
-function figuresOf(chosen: ChosenSample | undefined, seconds: number): Partial<KeyView> {
+function figuresOf(chosen: SampleOfKey | undefined, seconds: number): Partial<KeyView> {
   if (chosen === undefined) return {};
   const { role, sample } = chosen;
   const [connect, request] = [sample.connect, sample.request].map((counts) => counts && percentilesOf(counts));

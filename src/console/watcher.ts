@@ -29,13 +29,26 @@ import {
 import type { History, Point } from './history.ts';
 import { addLinkRates, type LinkSample } from './link-rates.ts';
 import { listProblems } from './problems.ts';
-import { addLatencies, mergeSamples, SampleReader, shareUnchanged, sinceSample, type KeySample, type Sample } from './samples.ts';
+import { KeySamples } from './key-samples.ts';
+import { mergeSamples, SampleReader, type KeySample, type Sample } from './samples.ts';
 import type { ObservedSite } from './observed-site.ts';
 import { SiteObserver } from './site-observer.ts';
 import { addMissing } from './missing.ts';
 import { readFigures } from './read-figures.ts';
 import type { ConsoleSources, RecordedState } from './sources.ts';
-import { chosenSamples, keyViews, linkViews, overviewOf, resourceRow, siteDetail, siteViews, type Place } from './views.ts';
+import {
+  keyEnds,
+  keyViews,
+  linkViews,
+  overviewOf,
+  problemsByKey,
+  resourceRow,
+  siteDetail,
+  siteViews,
+  totalsOf,
+  type KeyFigures,
+  type Place,
+} from './views.ts';
 
 /** Milliseconds between two reads of state and of figures. */
 const EVERY = 1_000;
@@ -71,7 +84,10 @@ export class Watcher {
   readonly #versions = new Map<string, { readonly version: string; readonly items: readonly object[] }>();
   readonly #computed = new Map<string, { readonly from: readonly unknown[]; readonly value: unknown }>();
   readonly #changes = new LatestChanges();
-  readonly #samples: (LinkSample & { readonly sample: Sample })[] = [];
+  /** Times and links of the samples of `#keySamples`, except the oldest one. */
+  readonly #linkSamples: LinkSample[] = [];
+  readonly #keySamples = new KeySamples(RECENT_SAMPLES);
+  #keyFigures: KeyFigures = noKeyFigures;
   readonly #observer: SiteObserver | undefined;
   readonly history: History;
   readonly log: ChangeLog;
@@ -313,23 +329,24 @@ export class Watcher {
     this.#missingFigures = missing;
     const samples = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
     const { at } = this.facts;
-    const [before, last] = [this.#samples[0], this.#samples.at(-1)];
+    const [before] = this.#linkSamples;
     if (samples.length === 0) {
       this.figures = undefined;
-      this.#samples.length = 0;
+      this.#keyFigures = noKeyFigures;
+      this.#linkSamples.length = 0;
+      this.#keySamples.clear();
       return;
     }
-    const sample = shareUnchanged(mergeSamples(samples), last?.sample);
+    const { keys, certificates, eventLoopDelay } = mergeSamples(samples);
+    this.#keySamples.add({ keys });
     const counted = { at, links: figuresOfLinks(this.facts) };
-    const links = addLinkRates(counted, this.#samples);
-    this.#samples.push({ ...counted, sample });
-    if (this.#samples.length > RECENT_SAMPLES) this.#samples.shift();
-    if (last === undefined || before === undefined) {
-      this.figures = { sample, links, recent: changeSince(sample, sample), seconds: 1 };
-      return;
-    }
-    this.figures = { sample, links, recent: changeSince(sample, before.sample), seconds: (at - before.at) / 1000 };
-    this.#remember(at, changeSince(sample, last.sample));
+    const links = addLinkRates(counted, this.#linkSamples);
+    this.#linkSamples.push(counted);
+    if (this.#linkSamples.length > RECENT_SAMPLES) this.#linkSamples.shift();
+    const seconds = before === undefined ? 1 : (at - before.at) / 1000;
+    this.#keyFigures = { changeOf: (key) => this.#keySamples.changeOf(key), seconds };
+    this.figures = { totals: totalsOf(this.#keySamples.changes('oldest'), seconds, eventLoopDelay), certificates, links };
+    if (before !== undefined) this.#remember(at);
   }
 
   async #sampleOf(router: string): Promise<Sample> {
@@ -344,12 +361,12 @@ export class Watcher {
   async #sampleOfMetrics(router: string): Promise<Sample> {
     const reader = new SampleReader(2 * limitTable.consoleKeys.value);
     await this.#sources.metrics(router, (text) => reader.read(text));
-    const { sample } = reader;
-    addLatencies(sample, await this.#sources.ask(router, '/v1/latencies').catch(() => undefined));
-    return sample;
+    reader.addLatencies(await this.#sources.ask(router, '/v1/latencies').catch(() => undefined));
+    return reader.sample;
   }
 
-  #remember(at: number, recent: Sample['keys']): void {
+  /** Adds what was counted since the previous sample to the history. */
+  #remember(at: number): void {
     const sum: Record<'opened' | 'failed' | 'open' | 'up' | 'down' | 'requests' | 'errors', number> = {
       opened: 0,
       failed: 0,
@@ -359,7 +376,7 @@ export class Watcher {
       requests: 0,
       errors: 0,
     };
-    for (const { key, sample } of chosenSamples({ recent })) {
+    for (const { key, sample } of this.#keySamples.changes('previous')) {
       for (const name of ['opened', 'failed', 'open', 'up', 'down', 'requests', 'errors'] as const) sum[name] += sample[name];
       this.history.add(`key:${key}`, at, pointOf(sample));
     }
@@ -371,7 +388,10 @@ export class Watcher {
     this.problems = this.#timed(listProblems(facts));
     const { sites, keys, links, incoming, objects } = facts;
     const sick = JSON.stringify(this.problems.map(({ object }) => object));
-    this.keys = this.#once('keys', [keys, sites, figures, sick], () => keyViews(facts, figures, this.problems, this.keys));
+    const ends = this.#once('ends of keys', [keys, sites], () => keyEnds(facts));
+    this.keys = this.#once('keys', [ends, figures, sick], () =>
+      keyViews(ends, this.#keyFigures, problemsByKey(facts, this.problems), this.keys),
+    );
     const { problems: _, ...overview } = this.overview();
     this.#update('overview', new Map([['overview', { ...overview, asOf: undefined }]]));
     this.#update(
@@ -447,9 +467,7 @@ function byId<T extends object>(items: readonly T[], idOf: (item: T) => string):
   return new Map(items.map((item) => [idOf(item), item]));
 }
 
-function changeSince(now: Sample, before: Sample): Sample['keys'] {
-  return new Map([...now.keys].map(([id, sample]) => [id, sinceSample(sample, before.keys.get(id))]));
-}
+const noKeyFigures: KeyFigures = { changeOf: () => undefined, seconds: 1 };
 
 function pointOf(sample: KeySample): Point {
   const connect = sample.connect && percentilesOf(sample.connect);
