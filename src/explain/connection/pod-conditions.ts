@@ -15,6 +15,11 @@ export function conditionOf<C extends SomeCondition>(object: WithConditions<C>, 
   return object.status?.conditions?.find((condition) => condition.type === type);
 }
 
+/** Whether the kubelet has mounted all volumes of the pod: it creates the pod's sandbox only then. */
+export function hasMounted(pod: Pod): boolean {
+  return pod.status?.phase !== 'Pending' || conditionOf(pod, 'PodReadyToStartContainers')?.status === 'True';
+}
+
 /** Maximum number of pods in a message. */
 const MOST_PODS = 3;
 

@@ -115,7 +115,8 @@ function listenerStep(facts: ClaimFacts, steps: Steps): CheckResult {
     // With node ports a pod gets the address of its node before the Listener has one.
     if (ready?.status !== 'False' || ready.reason === 'NoNodes' || ready.reason === 'PodsNotReady')
       return steps.pass(id, `Listener ${target.name}`);
-    const step = steps.problem(id, { ...ready, since: ready.lastTransitionTime });
+    // The Listener is the object at fault, so that a check reports its fault once for all pods.
+    const step = { ...steps.problem(id, { ...ready, since: ready.lastTransitionTime }), object: `Listener/${target.name}` };
     return step.state === 'fail' ? { ...step, do: `earshot explain listeners.listeners.stackable.tech ${target.name}` } : step;
   });
 }

@@ -4,12 +4,12 @@ import { familiesOf, reachableText } from '../../exposure/listeners/listener-sta
 import { planService } from '../../exposure/listeners/service-plan.ts';
 import { obstacleOf } from '../../exposure/listeners/standing-service.ts';
 import { keyOf } from '../../kube/key.ts';
-import type { Condition, Node, Service } from '../../kube/objects.ts';
+import type { Condition, Node, Pod, Service } from '../../kube/objects.ts';
 import { explainChain, type Check, type CheckResult } from '../chain.ts';
 import type { Explanation, Step } from '../step.ts';
 import type { ListenerFacts, ProbeResult } from './exposure-facts.ts';
 import { loadBalancerStep } from './load-balancer-step.ts';
-import { areStarting, conditionOf, unreadyText } from '../connection/pod-conditions.ts';
+import { areStarting, conditionOf, hasMounted, unreadyText } from '../connection/pod-conditions.ts';
 import { valueOf } from '../connection/site-facts.ts';
 import { Steps } from './steps.ts';
 
@@ -108,9 +108,17 @@ function endpointsStep(facts: ListenerFacts, steps: Steps): CheckResult {
   if (unready.length === 0) return steps.pass(id, `${ready} of ${pods.length} pods ready`);
   const says = `${pods.length} ${pods.length === 1 ? 'pod' : 'pods'}, ${ready} ready: ${unreadyText(unready)}`;
   if (ready > 0) return steps.warn(id, says);
+  if (waitForAddress(unready, facts)) return [];
   return areStarting(unready, facts.now)
     ? steps.wait(id, says, { code: 'pods-not-ready' })
     : steps.fail(id, says, { code: 'pods-not-ready', do: 'See `kubectl describe pod`: events, readiness probes and logs.' });
+}
+
+/** Pods on a node start only when the Listener has an address: the step of addresses has the cause. */
+function waitForAddress(pods: readonly Pod[], facts: ListenerFacts): boolean {
+  const ready = currentCondition(facts, 'Ready');
+  const lacksAddress = ready?.status === 'False' && ready.reason !== 'PodsNotReady';
+  return lacksAddress && pods.every((pod) => pod.spec?.nodeName !== undefined && !hasMounted(pod));
 }
 
 function addressesStep(facts: ListenerFacts, steps: Steps): CheckResult {
@@ -184,7 +192,7 @@ function probeStep(probes: readonly ProbeResult[], steps: Steps): readonly Step[
     if (result === 'open') return { ...steps.pass(id, `${at} accepts connections`), ms };
     const elsewhere = 'Clients elsewhere may see another result.';
     if (result === 'refused')
-      return { ...steps.fail(id, `${at} refuses connections: nothing is listening. ${elsewhere}`, { code: 'refused' }), ms };
+      return { ...steps.fail(id, `${at} refuses connections: nothing is listening. ${elsewhere}`, { code: 'refused', do: LISTEN }), ms };
     if (result === 'silent')
       return {
         ...steps.fail(id, `${at} does not answer. ${elsewhere}`, { code: 'timeout', do: 'Check firewalls between here and that address.' }),
@@ -193,6 +201,8 @@ function probeStep(probes: readonly ProbeResult[], steps: Steps): readonly Step[
     return { ...steps.fail(id, `${at} is unreachable from here. ${elsewhere}`, { code: 'unreachable' }), ms };
   });
 }
+
+const LISTEN = "Check that a container listens on the Listener's port, at all addresses and not only at 127.0.0.1.";
 
 /** What a head line says about the Listener besides its name. */
 export function listenerTitle({ listener }: ListenerFacts): string {

@@ -12,7 +12,7 @@ import type { Explanation, Step } from '../step.ts';
 import { claimChecks } from './claim-checks.ts';
 import type { ClaimFacts, PodFacts } from './exposure-facts.ts';
 import { latestWarning } from './load-balancer-step.ts';
-import { conditionOf } from '../connection/pod-conditions.ts';
+import { conditionOf, hasMounted } from '../connection/pod-conditions.ts';
 import { isCurrentlyServed } from './served.ts';
 import { valueOf } from '../connection/site-facts.ts';
 import { Steps } from './steps.ts';
@@ -124,9 +124,7 @@ function isCurrent(entry: PodListener, volume: PersistentVolume, { listeners }: 
 function mountedStep({ pod, podEvents }: PodFacts, steps: Steps): CheckResult {
   const id = 'pod.mounted';
   if (pod.spec?.nodeName === undefined) return [];
-  // The kubelet starts containers only once all volumes are mounted.
-  const hasStarted = pod.status?.phase !== 'Pending' || conditionOf(pod, 'PodReadyToStartContainers')?.status === 'True';
-  if (hasStarted) return steps.pass(id, 'mounted');
+  if (hasMounted(pod)) return steps.pass(id, 'mounted');
   const failed = failedMount(podEvents);
   if (failed !== undefined) return steps.fail(id, failed.message, { code: failed.reason, since: failed.at });
   return steps.wait(id, 'The kubelet has not mounted the volumes yet.');

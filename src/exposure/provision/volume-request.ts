@@ -101,7 +101,7 @@ function classNameOf(
   const key = `${namespace}/${name}`;
   const listener = listeners.get(key);
   if (listener === undefined) {
-    const hint = `Create it, or correct the annotation ${LISTENER_NAME_ANNOTATION} in a new claim.`;
+    const hint = `Create it, or correct the annotation ${LISTENER_NAME_ANNOTATION} of the claim.`;
     return refuse('listener-not-found', `Listener ${key} does not exist. ${hint}`);
   }
   if (listener.unreadable !== undefined) return refuse('no-class', unreadableText(`Listener ${key}`, listener.unreadable));

@@ -68,6 +68,33 @@ test('objects that nothing reconciles have one cause in common', async () => {
   );
 });
 
+test('a Listener without an address, and the pod that waits for it, have one cause in common', async () => {
+  const annotations = { 'listeners.stackable.tech/listener-name': 'bad' };
+  const owner = { apiVersion: 'listeners.stackable.tech/v1alpha1', kind: 'Listener', name: 'bad', uid: 'bad', controller: true };
+  const csi = { driver: DRIVER_NAME, volumeHandle: 'h', volumeAttributes: annotations };
+  const bound = {
+    metadata: { name: 'data', namespace: 'shop', annotations },
+    spec: { storageClassName: DRIVER_NAME, volumeName: 'v' },
+    status: { phase: 'Bound' },
+  };
+  const { objects: all } = await checked({
+    objects: {
+      ...objects,
+      listeners: [listener('bad', 'NodeMissing')],
+      services: [{ metadata: { name: 'bad', namespace: 'shop', ownerReferences: [owner] } }],
+      pods: [{ ...pod('web', 'data'), spec: { nodeName: 'n1', volumes: [{ name: 'a', persistentVolumeClaim: { claimName: 'data' } }] } }],
+      persistentvolumeclaims: [bound],
+      persistentvolumes: [{ metadata: { name: 'v' }, spec: { csi, claimRef: { namespace: 'shop', name: 'data' } } }],
+      storageclasses: [{ metadata: { name: DRIVER_NAME }, provisioner: DRIVER_NAME }],
+      csinodes: [{ metadata: { name: 'n1' }, spec: { drivers: [{ name: DRIVER_NAME }] } }],
+    },
+  });
+  assert.deepEqual(
+    all.map(({ object, cause }) => `${object}: ${cause?.object} ${cause?.code}`),
+    ['Listener/bad: Listener/bad node-missing', 'Pod/web: Listener/bad node-missing'],
+  );
+});
+
 test('nodes without the driver, a missing definition, a missing right and Pod Security are findings', async () => {
   const { findings } = await checked({
     objects: {

@@ -54,6 +54,16 @@ function podNamed(name: string, more: Partial<Pod> = {}): Pod {
 const unready = podNamed('web-0', {
   status: { phase: 'Running', conditions: [condition('Ready', 'False', 'x', 'containers with unready status: [main]')] },
 });
+/** On a node, and its volumes are not mounted yet. */
+const mounting = podNamed('web-0', {
+  status: {
+    phase: 'Pending',
+    conditions: [
+      condition('PodReadyToStartContainers', 'False', 'x'),
+      condition('Ready', 'False', 'x', 'containers with unready status: [main]'),
+    ],
+  },
+});
 const endpoint = (nodeName: string, ready: boolean) => ({ nodeName, conditions: { ready } });
 const node = (name: string, more: Partial<Node> = {}): Node => ({
   metadata: { name },
@@ -171,6 +181,23 @@ suite('the explanation of an exposed Listener', () => {
       /It waits\. Pending for 60 min, and no controller has touched it.*controller for the load balancer class cloud/,
     ],
     [
+      'its only pod waits for the address of the load balancer',
+      {
+        service: { value: balanced },
+        pods: { value: [mounting] },
+        endpoints: { value: [] },
+        listener: listenerWith(pending('LoadBalancerPending', 'It waits.')),
+      },
+      'exposure.addresses fail load-balancer-pending',
+      /no controller has touched it/,
+    ],
+    [
+      'a pod that has mounted its volumes fails while the Listener has no address',
+      { service: { value: balanced }, pods: { value: [unready] }, listener: listenerWith(pending('LoadBalancerPending')) },
+      'exposure.endpoints fail pods-not-ready',
+      /web-0: containers with unready/,
+    ],
+    [
       'the load balancer reports a quota',
       {
         service: { value: balanced },
@@ -190,7 +217,7 @@ suite('the explanation of an exposed Listener', () => {
       'an address refuses the probe',
       { probes: [{ address: '10.0.0.7', port: 8080, result: 'refused', milliseconds: 1 }] },
       'exposure.probe fail refused',
-      /10\.0\.0\.7, port 8080 refuses connections/,
+      /10\.0\.0\.7, port 8080 refuses connections.*container listens on the Listener's port/,
     ],
     [
       'an address does not answer the probe',
