@@ -14,7 +14,7 @@ import { claimNameOf } from '../../exposure/cluster/starting-pods.ts';
 import { hasCode } from '../../files/errno.ts';
 import type { KubeClient, PodAccess, Selection } from '../../kube/contract.ts';
 import { isForbidden } from '../../kube/errors.ts';
-import { holderOf, leases } from '../../kube/lease/lease-record.ts';
+import { holderOf, leases, type Lease } from '../../kube/lease/lease-record.ts';
 import type { EndpointSlice, KubeObject, Node, PersistentVolume, PersistentVolumeClaim, Service } from '../../kube/objects.ts';
 import {
   endpointSlices,
@@ -270,17 +270,19 @@ export async function gatherCommon(place: ExposurePlace): Promise<ExposureFacts>
   ]);
   return {
     now: Date.now(),
-    lease: mapped(all, ([lease]): LeaseFacts | undefined => {
-      if (lease === undefined) return undefined;
-      const holder = holderOf(lease);
-      const { renewTime = '', leaseDurationSeconds = 0 } = lease.spec ?? {};
-      return {
-        key: `${lease.metadata.namespace}/${lease.metadata.name}`,
-        ...(holder === undefined ? {} : { holder }),
-        endsAt: (Date.parse(renewTime) || 0) + leaseDurationSeconds * 1_000,
-      };
-    }),
+    // An installation that was removed leaves its Lease in its namespace.
+    lease: mapped(all, (found) => found.map(leaseFacts).toSorted((one, other) => other.endsAt - one.endsAt)[0]),
     classes: mapped(classes, (each) => each.map(readableClass)),
+  };
+}
+
+function leaseFacts({ metadata, spec = {} }: Lease): LeaseFacts {
+  const holder = holderOf({ metadata, spec });
+  const { renewTime = '', leaseDurationSeconds = 0 } = spec;
+  return {
+    key: `${metadata.namespace}/${metadata.name}`,
+    ...(holder === undefined ? {} : { holder }),
+    endsAt: (Date.parse(renewTime) || 0) + leaseDurationSeconds * 1_000,
   };
 }
 

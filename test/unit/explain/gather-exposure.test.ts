@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { suite, test } from 'node:test';
 import { API_VERSION } from '../../../src/api/listeners/names.ts';
 import { explainListener } from '../../../src/explain/exposure/explain-listener.ts';
-import { gatherClaim, gatherListener, gatherPod, type ExposurePlace } from '../../../src/explain/gather/gather-exposure.ts';
+import { gatherClaim, gatherCommon, gatherListener, gatherPod, type ExposurePlace } from '../../../src/explain/gather/gather-exposure.ts';
 import type { PodAccess } from '../../../src/kube/contract.ts';
 import { ApiError } from '../../../src/kube/errors.ts';
 import { clusterOf, type Stored } from './support-cluster.ts';
@@ -152,6 +152,22 @@ test('the account of a console names itself where it lacks a right, and reads no
   );
   const ofUser = await gatherListener({ client, namespace: 'shop', probe: false }, 'web');
   assert.deepEqual(ofUser?.nodes, { value: objects.nodes });
+});
+
+test('the controller is that of the Lease renewed last: an earlier installation leaves its own in another namespace', async () => {
+  const lease = (namespace: string, holderIdentity: string, renewTime: string): Stored => ({
+    metadata: { name: 'earshot-controller', namespace },
+    spec: { holderIdentity, renewTime, leaseDurationSeconds: 15 },
+  });
+  const leases = [
+    lease('before', '', '2030-01-01T00:00:00Z'),
+    lease('now', 'controller-1', '2030-01-02T00:00:00Z'),
+    { metadata: { name: 'earshot-controller', namespace: 'odd' } },
+  ];
+  const facts = await gatherCommon({ client: clusterOf({ objects: { leases } }), namespace: 'shop', probe: false });
+  assert.deepEqual(facts.lease, {
+    value: { key: 'now/earshot-controller', holder: 'controller-1', endsAt: Date.parse('2030-01-02T00:00:15Z') },
+  });
 });
 
 suite('volumes that the driver of the node reports', () => {
