@@ -1,5 +1,6 @@
 /** Answers of the console API: docs/reference/console-api.md. */
 import { catalogue, type ShownAs } from '../errors/catalogue.ts';
+import { EarshotError } from '../errors/earshot-error.ts';
 import { limitTable } from '../limits/table.ts';
 import { isKind, nameOf } from '../site/resources.ts';
 import { messageOf } from '../telemetry/log.ts';
@@ -134,9 +135,19 @@ export function notPermitted({ resources: { namespace } }: ConsoleSources): Answ
 }
 
 async function explain(sources: ConsoleSources, kind: string, name: string, probes = false): Promise<Answer> {
-  const explanation = await sources.explain?.(kind, name, probes);
-  return explanation === undefined ? failure(404, 'not-found', 'this object cannot be explained') : ok(explanation);
+  try {
+    const explanation = await sources.explain?.(kind, name, probes);
+    return explanation === undefined ? notExplained() : ok(explanation);
+  } catch (error) {
+    // Others are faults of the program.
+    if (!(error instanceof EarshotError)) throw error;
+    return error.code === 'kube-name' ? notExplained() : failure(503, 'not-examined', printable(error.message, MOST_MESSAGE));
+  }
 }
+
+const MOST_MESSAGE = 512;
+
+const notExplained = (): Answer => failure(404, 'not-found', 'this object cannot be explained');
 
 function unknownPath(): Answer {
   return failure(404, 'not-found', 'this path does not exist', `Use one of ${PATHS.map((path) => `/api/v1/${path}`).join(', ')}.`);

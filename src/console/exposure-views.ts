@@ -59,7 +59,19 @@ export function viewExposure(facts: NamespaceFacts): ExposureView {
 
 /** The view after a failed read: the lists as before, and the reason why they are old. */
 export function staleExposure(before: ExposureView | undefined, why: string): ExposureView | undefined {
-  return before === undefined ? undefined : { ...before, partial: [missing(`The lists are old: ${why}.`), ...partialOf(before.facts)] };
+  const reason = missing(`The lists are old: ${why}.`);
+  if (before === undefined || before.partial[0]?.why === reason.why) return before;
+  return { ...before, partial: [reason, ...partialOf(before.facts)] };
+}
+
+/** Why a list that was known cannot be read now. Its objects may still exist. */
+export function lostList(before: ExposureView | undefined, facts: NamespaceFacts): string | undefined {
+  if (before === undefined) return undefined;
+  for (const list of ['listeners', 'pods'] as const) {
+    const source = facts[list];
+    if ('unknown' in source && 'value' in before.facts[list]) return source.unknown;
+  }
+  return undefined;
 }
 
 export function countExposure({ listeners, pods }: ExposureView): ExposureCounts {

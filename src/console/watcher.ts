@@ -12,7 +12,7 @@ import { withoutUndefined } from '../text/untrusted-fields.ts';
 import { pause } from '../work/pause.ts';
 import { ChangeLog, type ChangeEvent } from './change-log.ts';
 import type { KeyView, Missing, OverviewView, ProblemView, SiteDetailView, Topic } from './contract.ts';
-import { staleExposure, viewExposure, type ExposureView } from './exposure-views.ts';
+import { lostList, staleExposure, viewExposure, type ExposureView } from './exposure-views.ts';
 import { LatestChanges } from './latest-changes.ts';
 import {
   figuresOfLinks,
@@ -57,6 +57,7 @@ const FIGURES_EVERY = 5_000;
 const EXPOSURE_EVERY = 10_000;
 /** Milliseconds in which exposed objects are read after their last use by a page. A console without pages sends no such requests. */
 const EXPOSURE_IDLE = 300_000;
+const NOT_USED = 'no page has shown them for five minutes. They are read now';
 /** The pause is this many times as long as the read before it, so that reading takes about a tenth of a core. */
 const PAUSE_PER_READ = 9;
 /** A router without an answer takes time but no CPU, and must not delay news of others. Milliseconds. */
@@ -177,10 +178,12 @@ export class Watcher {
 
   /** Reads what is exposed, unless no page has used it for minutes. The next read of the site reports its changes. */
   async readExposure(): Promise<void> {
-    if (!this.#isExposureUsed) return;
+    // The next page gets this view until the first read for it.
+    if (!this.#isExposureUsed) return void (this.#exposure = staleExposure(this.#exposure, NOT_USED));
     try {
       const facts = await this.#sources.exposure?.();
-      this.#exposure = facts && viewExposure(facts);
+      const lost = facts && lostList(this.#exposure, facts);
+      this.#exposure = lost === undefined ? facts && viewExposure(facts) : staleExposure(this.#exposure, lost);
     } catch (error) {
       this.#exposure = staleExposure(this.#exposure, messageOf(error));
     }

@@ -253,6 +253,7 @@ export const modules = {
     'not-permitted': ['answer', 'The user of a console in a cluster lacks a right in its namespace.',
       'Ask an administrator of the cluster for the right that the message names.'],
     'too-many-reviews': ['answer', 'Too many unknown tokens or passwords were sent to a console in a cluster.', 'Wait some seconds.'],
+    'not-examined': ['answer', 'The console could not read an object, for example because the API server does not answer.', 'Try again.'],
     'no-review': ['answer', 'The API server did not answer whose token was sent to a console in a cluster.', 'Try again.'],
   },
   exposure: {

@@ -137,6 +137,46 @@ suite('the lists of exposed objects', () => {
     assert.deepEqual([listeners.length, partial[0]?.why], [3, 'The lists are old: the API server is unreachable.']);
   });
 
+  test('a list that fails for a moment stays as it was, with its problems, until it can be read again', async () => {
+    const state = memoryState();
+    const watcher = memoryWatcher(state);
+    const seen = async (failing: readonly string[]) => {
+      state.cluster = { objects: exposedObjects(), failing };
+      await watcher.readExposure();
+      await watcher.read();
+      const { exposure, problems } = watcher.overview();
+      const exposed = problems.filter(({ object }) => /^(?:listeners\.|Pod)/.test(object));
+      return [exposure?.listeners, exposure?.pods, exposed.length, watcher.facts.exposure?.partial.map(({ why }) => why)];
+    };
+    assert.deepEqual(await seen([]), [3, 2, 3, []]);
+    for (const failing of [['listeners'], ['pods'], ['listenerclasses', 'listeners', 'podlisteners', 'pods']]) {
+      const [listeners, pods, problems, partial] = await seen(failing);
+      assert.deepEqual([listeners, pods, problems], [3, 2, 3], failing.join(' '));
+      assert.match(
+        String(partial),
+        /^The lists are old: (?:listeners\.listeners\.stackable\.tech|pods) cannot be read: .+ no answer within 5 s\.$/,
+      );
+    }
+    assert.deepEqual(await seen([]), [3, 2, 3, []]);
+  });
+
+  test('lists that no page has shown for minutes say so until they are read for the next page', async () => {
+    const state = memoryState();
+    state.cluster = { objects: exposedObjects() };
+    const watcher = memoryWatcher(state);
+    const reasons = async (): Promise<readonly string[]> => {
+      await watcher.readExposure();
+      await watcher.read();
+      return (watcher.facts.exposure?.partial ?? []).map(({ why }) => why);
+    };
+    assert.deepEqual(await reasons(), []);
+    state.now += 5 * 60_000;
+    const old = ['The lists are old: no page has shown them for five minutes. They are read now.'];
+    assert.deepEqual([await reasons(), await reasons()], [old, old]);
+    watcher.useExposure();
+    assert.deepEqual(await reasons(), []);
+  });
+
   test('Listeners beyond a thousand are left out, and the list says so', async () => {
     const many = Array.from({ length: 1_001 }, (_, at) => listener(`l${at}`, 'internal', []));
     const { listeners, partial } = await view({ objects: { ...exposedObjects(), listeners: many } });

@@ -6,6 +6,10 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { suite, test } from 'node:test';
+import { answerApi, probe } from '../../../src/console/api.ts';
+import { allPermissions } from '../../../src/console/permissions.ts';
+import { EarshotError } from '../../../src/errors/earshot-error.ts';
+import { TransportError } from '../../../src/kube/errors.ts';
 import { serveConsole, type ConsoleServer } from '../../../src/console/server.ts';
 import { exposedObjects } from './exposed-cluster.ts';
 import { memorySources, memoryState, memoryWatcher, type MemoryState } from './memory-sources.ts';
@@ -156,6 +160,36 @@ suite('the console server', () => {
       ['Listener', 'web', false],
       ['Listener', 'web', true],
     ]);
+  });
+
+  test('an object that cannot be read at the moment gets an answer with the reason, and a name that cannot exist is not found', async () => {
+    const state = memoryState();
+    const failures = new Map<string, Error>([
+      ['web', new TransportError('kube-timeout', 'GET listeners: no answer within 5000 ms', { sent: true })],
+      ['..', new EarshotError('kube-name', '".." cannot be the name of a Pod.')],
+    ]);
+    const explain = async (_kind: string, name: string): Promise<undefined> => {
+      throw failures.get(name) ?? assert.fail(name);
+    };
+    const sources = { ...memorySources(state), explain };
+    const watcher = memoryWatcher(state);
+    const use = { sources, watcher, permissions: allPermissions };
+    const answers = await Promise.all(
+      ['explain/Pod/web', 'explain/Pod/%2e%2e'].map((path) => answerApi(use, `/api/v1/${path}`, new URLSearchParams())),
+    );
+    assert.deepEqual(
+      answers.map(({ status, body }) => ({ status, ...body })),
+      [
+        { status: 503, code: 'not-examined', message: 'GET listeners: no answer within 5000 ms', do: 'Try again.' },
+        {
+          status: 404,
+          code: 'not-found',
+          message: 'this object cannot be explained',
+          do: 'Correct the name, unless the object was deleted.',
+        },
+      ],
+    );
+    assert.equal((await probe(use, { kind: 'Pod', name: 'web' })).status, 503);
   });
 
   test('ends a connection that sends further requests before it has read an answer', async () => {

@@ -1,4 +1,4 @@
-import { ApiError } from '../../../src/kube/errors.ts';
+import { ApiError, TransportError } from '../../../src/kube/errors.ts';
 import type { KubeClient, Selection } from '../../../src/kube/contract.ts';
 import type { KubeObject } from '../../../src/kube/objects.ts';
 import type { Resource } from '../../../src/kube/resource.ts';
@@ -13,6 +13,8 @@ export interface ClusterContent {
   readonly denied?: readonly string[];
   /** Plurals that the user may get by name, and not list. */
   readonly unlisted?: readonly string[];
+  /** Plurals whose reads fail at the moment. */
+  readonly failing?: readonly string[];
   /** Plurals without a definition. */
   readonly undefinedKinds?: readonly string[];
 }
@@ -22,10 +24,12 @@ export function clusterOf({
   objects,
   denied = [],
   unlisted = [],
+  failing = [],
   undefinedKinds = [],
 }: ClusterContent): Pick<KubeClient, 'find' | 'list' | 'page' | 'create'> {
   const read = <T extends KubeObject>({ plural }: Resource<T>, namespace: string | undefined, refused = denied): readonly T[] => {
     if (refused.includes(plural)) throw new ApiError('GET', { status: 403, reason: 'Forbidden', message: `${plural} is forbidden` });
+    if (failing.includes(plural)) throw new TransportError('kube-timeout', `GET ${plural}: no answer within 5 s`, { sent: true });
     if (undefinedKinds.includes(plural)) throw new ApiError('GET', { status: 404, reason: '', message: 'page not found' });
     // The tests store objects of the right kind.
     const all = (objects[plural] ?? []) as readonly T[];
