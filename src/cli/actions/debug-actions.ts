@@ -58,6 +58,12 @@ async function collect(words: PlaceWords): Promise<Collected & { readonly namesp
     await requireOwnNamespace(namespace);
     return { namespace, ...(await (await import('./debug-machine.ts')).collectMachine(namespace)) };
   }
-  const cluster = await openCluster(words);
-  return { namespace: cluster.place.namespace, ...(await (await import('./debug-cluster.ts')).collectCluster(cluster)) };
+  const [{ collectCluster }, { openRouters }, cluster] = await Promise.all([
+    import('./debug-cluster.ts'),
+    import('./open-routers.ts'),
+    openCluster(words),
+  ]);
+  await using _client = cluster.client;
+  using routers = openRouters(cluster);
+  return { namespace: cluster.place.namespace, ...(await collectCluster(cluster, routers)) };
 }

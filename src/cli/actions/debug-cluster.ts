@@ -11,6 +11,7 @@ import {
   SITE_LEADER,
 } from '../../api/skupper/cluster-names.ts';
 import { sites, skupperResources } from '../../api/skupper/index.ts';
+import { NotReadable } from '../../errors/not-readable.ts';
 import type { Key, KubeClient, PodAccess, Selection } from '../../kube/contract.ts';
 import { leases } from '../../kube/lease/lease-record.ts';
 import type { KubeObject, Pod, Secret } from '../../kube/objects.ts';
@@ -27,13 +28,16 @@ import {
   type Resource,
 } from '../../kube/resource.ts';
 import { controllerOf } from '../../platform/kubernetes/cluster-resources/controller-runs.ts';
+import type { AskableRouters } from '../../platform/resources.ts';
 import { messageOf } from '../../telemetry/log.ts';
+import { sentence } from '../../text/sentence.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
 import { VERSION } from '../../version.ts';
 import { certificateFacts } from '../output/certificate-facts.ts';
 import type { ArchiveFile } from '../output/tar.ts';
 import type { Cluster } from '../resources.ts';
 import type { Collected, ParsedResources } from '../output/collected.ts';
+import { routerFiles } from './router-files.ts';
 
 const replicaSets = resource('apps/v1', 'ReplicaSet', 'replicasets');
 const events = resource('v1', 'Event', 'events');
@@ -57,13 +61,8 @@ const SITE_OBJECTS: readonly (readonly [of: Resource, isOfSite: (object: KubeObj
 const CONTROLLER_OBJECTS: readonly Resource[] = [deployments, replicaSets, pods];
 
 const ROUTER_PAGES = ['metrics', 'readyz'] as const;
-const API_NOT_ASKED = `The API of the routers was not asked. It takes a client certificate of the site, and this command creates none.
-The metrics of each router name its links, the sites that it reaches and its certificates.
-ConfigMap ${NETWORK_STATUS} has the network, the routing keys and the incoming links, as the leading router sees them.
-To ask one router, create a Certificate with the setting "purpose: api". The reference of the router API shows how.
-`;
-
-export async function collectCluster({ client, place }: Cluster): Promise<Collected> {
+/** @param routers are asked with the rights of the user */
+export async function collectCluster({ client, place }: Cluster, routers: AskableRouters): Promise<Collected> {
   const { namespace, cluster, server } = place;
   const resources: (ParsedResources & { readonly values: readonly KubeObject[] })[] = [];
   const problems: ArchiveFile[] = [];
@@ -87,11 +86,11 @@ export async function collectCluster({ client, place }: Cluster): Promise<Collec
     const found = await listed(client, of, { namespace });
     texts.push(textOf(`objects/${of.kind}.yaml`, found, isOfSite));
     if (of === pods) {
-      const routers = found.objects.filter(isOfRouter);
-      texts.push(...(await logsOf(client, routers, 'logs')), ...(await pagesOf(client, routers)));
+      const running = found.objects.filter(isOfRouter);
+      texts.push(...(await logsOf(client, running, 'logs')), ...(await pagesOf(client, running)));
     }
   }
-  texts.push({ path: 'routers/api.txt', content: API_NOT_ASKED });
+  texts.push(...(await apiFiles(routers)));
   const controllerLeases = await listed(client, leases, { namespace: controller.namespace });
   texts.push(textOf('controller/Lease.yaml', controllerLeases, named(controller.name)));
   for (const of of CONTROLLER_OBJECTS) {
@@ -149,6 +148,22 @@ async function pagesOf(client: PodAccess, routers: readonly KubeObject[]): Promi
     );
   return Promise.all(asked);
 }
+
+/** Answers of the routers' API, or a file that says why it was not asked. */
+async function apiFiles(routers: AskableRouters): Promise<readonly ArchiveFile[]> {
+  try {
+    const files = await routerFiles(routers);
+    return files.length > 0 ? files : [{ path: 'routers/api.txt', content: 'No router pod runs.\n' }];
+  } catch (error) {
+    const remedy = error instanceof NotReadable ? ` ${error.remedy}` : '';
+    const content = `The API of the routers was not asked: ${sentence(messageOf(error))}${remedy}\n${OTHER_SOURCES}`;
+    return [{ path: 'routers/api.txt', content }];
+  }
+}
+
+const OTHER_SOURCES = `The metrics of each router name its links, the sites that it reaches and its certificates.
+ConfigMap ${NETWORK_STATUS} has the network, the routing keys and the incoming links, as the leading router sees them.
+`;
 
 async function fileOf(path: string, text: Promise<string>): Promise<ArchiveFile> {
   return { path, content: await text.catch((error: unknown) => textOfProblem(messageOf(error))) };

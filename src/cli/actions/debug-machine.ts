@@ -8,11 +8,13 @@ import { VERSION } from '../../version.ts';
 import { readText } from '../../files/durable.ts';
 import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { locationText } from '../../platform/linux/report.ts';
-import { askRouter, askRouterText } from '../../platform/linux/router-api.ts';
+import { askRouterText } from '../../platform/linux/router-api.ts';
 import { runningRouters } from '../../platform/linux/routers.ts';
 import { readProblems } from '../../platform/linux/runtime-resources.ts';
 import { messageOf } from '../../telemetry/log.ts';
 import { certificateFacts } from '../output/certificate-facts.ts';
+import { routerFiles } from './router-files.ts';
+import { machineRouters } from './site-routers.ts';
 import type { ArchiveFile } from '../output/tar.ts';
 import type { Collected, ParsedResources } from '../output/collected.ts';
 import { containerStates, engineVersion } from './container-actions.ts';
@@ -39,7 +41,7 @@ export async function collectMachine(namespace: string): Promise<Collected> {
     { path: 'journal.txt', content: await journal(namespace) },
     ...(await containerFiles(namespace)),
     ...(await metrics(layout)),
-    ...(await answers(layout)),
+    ...(await routerFiles(machineRouters(layout))),
   ];
   return { texts, resources: parsed };
 }
@@ -57,17 +59,6 @@ async function containerFiles(namespace: string): Promise<readonly ArchiveFile[]
   } catch (error) {
     return [{ path: 'containers.yaml', content: writeYaml({ problem: messageOf(error) }) }];
   }
-}
-
-/** Answers of each router. */
-async function answers(layout: NamespaceLayout): Promise<readonly ArchiveFile[]> {
-  const asked = (await runningRouters(layout)).flatMap(({ router }) =>
-    ['self', 'network', 'links', 'keys'].map(async (what) => {
-      const answer = await askRouter(layout, router, `/v1/${what}`).catch((error: unknown) => ({ problem: messageOf(error) }));
-      return { path: `routers/${router}/${what}.yaml`, content: writeYaml(answer) };
-    }),
-  );
-  return Promise.all(asked);
 }
 
 /** Leaves out files that cannot be parsed. The problems name them. */

@@ -6,6 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import { failure } from '../kube/raw-server.ts';
 import { freshCertificate } from '../support/certificate.ts';
 import { Cluster, ready } from './cluster.ts';
+import { limitRights, startRouterPods, storeIdentity } from './router-pods.ts';
 import { untar } from './untar.ts';
 
 const ROUTER_POD = 'skupper-router-abc';
@@ -49,7 +50,42 @@ describe('debug dump in a cluster', () => {
     const content = await dumpOf(cluster);
     assert.equal(content(`routers/${ROUTER_POD}/metrics.txt`), `answer to pods/${ROUTER_POD}:9090/proxy/metrics\n`);
     assert.equal(content(`routers/${ROUTER_POD}/readyz.txt`), `answer to pods/${ROUTER_POD}:9090/proxy/readyz\n`);
-    assert.match(content('routers/api.txt'), /skupper-network-status[^]*purpose: api/);
+  });
+
+  it('has the answers of the router API', async () => {
+    await using cluster = await withSite();
+    limitRights(cluster);
+    storeIdentity(cluster, 'reader', 'api');
+    await using _pods = await startRouterPods(cluster, { 'router-1': {} });
+    const content = await dumpOf(cluster);
+    assert.match(content('routers/router-1/self.yaml'), /^router: router-1$/m);
+    for (const view of ['network', 'links', 'keys']) assert.doesNotMatch(content(`routers/router-1/${view}.yaml`), /^problem:/m);
+    assert.throws(() => content('routers/api.txt'), /is not one of/);
+  });
+
+  const lacking: readonly (readonly [right: string, says: RegExp])[] = [
+    ['create pods/portforward', /your user may not get and create pods\/portforward in the namespace west\. Ask an administrator/],
+    ['get secrets/reader', /your user may not get secrets\/reader in the namespace west\. Ask an administrator/],
+  ];
+  for (const [right, says] of lacking)
+    it(`names the right that is missing for the router API: ${right}`, async () => {
+      await using cluster = await withSite();
+      limitRights(cluster, (each) => each === right);
+      storeIdentity(cluster, 'reader', 'api');
+      await using _pods = await startRouterPods(cluster, { 'router-1': {} });
+      const content = await dumpOf(cluster);
+      assert.match(content('routers/api.txt'), says);
+      assert.match(content('routers/api.txt'), /skupper-network-status has the network/);
+    });
+
+  it('advises to create a Certificate for the router API if the namespace does not have one', async () => {
+    await using cluster = await withSite();
+    limitRights(cluster);
+    await using _pods = await startRouterPods(cluster, { 'router-1': {} });
+    assert.match(
+      (await dumpOf(cluster))('routers/api.txt'),
+      /^The API of the routers was not asked: .*Create a Certificate with this spec: .*purpose: api/,
+    );
   });
 
   it('names the right that is missing for the answers of a router', async () => {
