@@ -55,6 +55,8 @@ export class SampleReader {
   #eventLoopDelay: number | undefined;
   /** Beginning of a line. */
   #rest = '';
+  /** Whether the line is too long, so that its rest is left out too. */
+  #isCut = false;
 
   /** @param most number of keys; further ones are left out */
   constructor(most: number) {
@@ -70,10 +72,12 @@ export class SampleReader {
     const text = this.#rest + chunk;
     let at = 0;
     for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', at)) {
-      this.#readLine(text.slice(at, end));
+      if (!this.#isCut && end - at <= MOST_LINE) this.#readLine(text.slice(at, end));
+      this.#isCut = false;
       at = end + 1;
     }
-    this.#rest = text.slice(at, at + MOST_LINE);
+    this.#isCut ||= text.length - at > MOST_LINE;
+    this.#rest = this.#isCut ? '' : text.slice(at);
   }
 
   #readLine(line: string): void {

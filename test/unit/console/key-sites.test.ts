@@ -50,3 +50,16 @@ test('any answers of a router give bounded sites with numbers, and latencies of 
     }),
   );
 });
+
+for (const size of [1, 4_096, 100_000])
+  test(`a line that is too long is left out as a whole, in chunks of ${size} characters`, () => {
+    const reader = new SampleReader(10);
+    const line = (key: string, value: number, more = ''): string =>
+      `earshot_router_connections_opened_total{role="listener",routing_key="${key}"${more}} ${value}\n`;
+    const text = `${line('web', 1)}${line('long', 2, `,x="${'x'.repeat(20_000)}"`)}${line('api', 3)}`;
+    for (let at = 0; at < text.length; at += size) reader.read(text.slice(at, at + size));
+    assert.deepEqual(
+      Array.from(reader.sample.keys, ({ key }) => key),
+      ['web', 'api'],
+    );
+  });
