@@ -90,6 +90,8 @@ const LOOPBACK_NAMES: readonly string[] = ['127.0.0.1', '[::1]', 'localhost'];
 /** Addresses of the console. A page of another name, which an attacker may point at this machine (DNS rebinding), is refused. */
 export class ConsoleAddresses {
   readonly #hosts: ReadonlySet<string>;
+  /** Hosts of public URLs without one of `http:`. */
+  readonly #secureHosts: ReadonlySet<string>;
   readonly #isAnyPort: boolean;
   readonly #isAnyHost: boolean;
   /** Paths of public URLs, each without its last slash. The longest is first. */
@@ -101,6 +103,8 @@ export class ConsoleAddresses {
     this.#isAnyPort = port === undefined;
     this.#isAnyHost = isAnyHost;
     this.#hosts = new Set([...(port === undefined ? [] : local), ...publicUrls.map(({ host }) => host)]);
+    const plain = new Set(publicUrls.flatMap(({ host, protocol }) => (protocol === 'http:' ? [host] : [])));
+    this.#secureHosts = new Set(publicUrls.flatMap(({ host }) => (plain.has(host) ? [] : [host])));
     const paths = publicUrls.map(({ pathname }) => pathname.replace(/\/+$/, ''));
     this.#paths = paths.filter((path) => path !== '').toSorted((one, other) => other.length - one.length);
   }
@@ -112,12 +116,17 @@ export class ConsoleAddresses {
     return this.#hosts.has(lower) || (this.#isAnyPort && LOOPBACK_NAMES.includes(lower.replace(/:\d{1,5}$/, '')));
   }
 
-  /** Whether a request to that host comes from a page of the console itself, or from a program that is not a page. */
-  hasOrigin(origin: string | undefined, host: string | undefined): boolean {
+  /**
+   * Whether a request to that host comes from a page of the console itself, or from a program that is not a page. Anyone between the browser
+   * and the console can write a page of `http:`, so it is not one of a console of `https:`.
+   * @param isSecure whether the browser's request came by `https:`
+   */
+  hasOrigin(origin: string | undefined, { host, isSecure }: { readonly host: string | undefined; readonly isSecure: boolean }): boolean {
     if (origin === undefined) return true;
-    const from = URL.parse(origin)?.host;
-    if (from === undefined) return false;
-    return this.#isAnyHost ? this.#hosts.has(from) || from === host?.toLowerCase() : this.has(from);
+    const page = URL.parse(origin);
+    if (page === null || !/^https?:$/.test(page.protocol)) return false;
+    if (page.protocol === 'http:' && (isSecure || this.#secureHosts.has(page.host))) return false;
+    return this.#isAnyHost ? this.#hosts.has(page.host) || page.host === host?.toLowerCase() : this.has(page.host);
   }
 
   /** Path without that of a public URL, which a proxy may leave or remove. */

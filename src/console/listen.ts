@@ -22,7 +22,7 @@ export interface ConsoleTls {
 
 export interface ConsolePort {
   readonly port: number;
-  /** Applies to new connections. No-op without TLS. */
+  /** Applies to new connections. Ends the open ones if the authority of the proxies changed. No-op without TLS. */
   setTls(tls: ConsoleTls): void;
   /** Takes note that a client has shown a valid token: clients without one can no longer evict its connection. */
   admitted(socket: Socket): void;
@@ -87,6 +87,7 @@ async function listenWithTls(serve: RequestListener, port: number, tls: ConsoleT
   const connections = limitTable.consoleConnections.value;
   const clients = new AdmissionSlots<Socket>({ most: connections, mostOfGroup: connections });
   const known = new WeakSet<Socket>();
+  let authority = tls.proxyCa;
   const opened = await listenForTls(acceptor, server, { port, onNotAccepted: () => {} });
   return {
     port: opened.port,
@@ -98,7 +99,13 @@ async function listenWithTls(serve: RequestListener, port: number, tls: ConsoleT
       socket.once('close', bounded('connection/console-client-closed', leave, leave));
       clients.enter(socket, '')?.destroy();
     },
-    setTls: (next) => server.setSecureContext(contextOf(next)),
+    setTls(next) {
+      server.setSecureContext(contextOf(next));
+      const isOtherAuthority = next.proxyCa !== authority;
+      authority = next.proxyCa;
+      // The earlier authority has admitted them.
+      if (isOtherAuthority) server.closeAllConnections();
+    },
     async close() {
       const closed = opened.close();
       server.closeAllConnections();

@@ -1,6 +1,7 @@
 /** Handles each request to the console, from its address to its answer: a file of the page, a session, the API or a stream. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { RateLimiter } from '../limits/rate-limiter.ts';
 import { limitTable } from '../limits/table.ts';
@@ -82,7 +83,7 @@ export class RequestHandler implements Disposable {
     const { headers, method } = request;
     const { addresses } = port;
     if (!addresses.has(headers.host)) return refuse(response, 421, 'wrong-host', 'the console does not have the address of the request');
-    if (!addresses.hasOrigin(headers.origin, headers.host))
+    if (!addresses.hasOrigin(headers.origin, { host: headers.host, isSecure: isSecure(request) }))
       return refuse(response, 403, 'wrong-host', 'the request comes from a page of another site');
     const [target = '', query = ''] = (request.url ?? '').split('?', 2);
     const path = addresses.localPath(target);
@@ -192,6 +193,13 @@ function endWithAdmission(response: ServerResponse, before: Admission, admit: ()
     'close',
     bounded('stream/console-rights-closed', () => clearInterval(timer)),
   );
+}
+
+/** Whether the browser's request came by HTTPS: to a proxy, as its header says, or to the console itself. */
+function isSecure({ headers, socket }: IncomingMessage): boolean {
+  const [scheme] = String(headers['x-forwarded-proto'] ?? '').split(',');
+  const forwarded = scheme?.trim().toLowerCase();
+  return forwarded === 'https' || (forwarded !== 'http' && socket instanceof TLSSocket);
 }
 
 /** Fetch Metadata of browsers. A page of another site can send `GET` without `Origin`, and the browser adds the user's password. */

@@ -16,7 +16,7 @@ export interface ConsoleServer extends AsyncDisposable {
   readonly port: number;
   /** @returns a link that one page can open within five minutes */
   createLink(): string;
-  /** Applies to new connections. No-op without `tls`. */
+  /** Applies to new connections. Ends the open ones if the authority of the proxies changed. No-op without `tls`. */
   setTls(tls: ConsoleTls): void;
 }
 

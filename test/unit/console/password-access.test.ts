@@ -91,6 +91,8 @@ suite('the console for users with passwords', () => {
         .status;
     assert.equal(await statusWith({}), 200);
     assert.equal(await statusWith({ origin: 'https://console.example' }), 200);
+    assert.equal(await statusWith({ origin: 'http://console.example' }), 200);
+    assert.equal(await statusWith({ origin: 'http://console.example', 'x-forwarded-proto': 'https' }), 403);
     assert.equal(await statusWith({ origin: 'https://evil.example' }, 'POST'), 403);
     assert.equal(await statusWith({ origin: 'null' }, 'POST'), 403);
   });

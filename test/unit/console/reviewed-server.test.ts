@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as TlsAgent, request as requestByTls } from 'node:https';
 import type { Socket } from 'node:net';
+import { connect as connectByTls } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { text } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
@@ -265,6 +266,7 @@ suite('the console for users of a cluster', () => {
       });
       const agents = new Set<TlsAgent>();
       return {
+        server,
         async ask(
           headers: Readonly<Record<string, string | string[]>>,
           shown?: { readonly cert: string; readonly key: string },
@@ -317,6 +319,42 @@ suite('the console for users of a cluster', () => {
       const agent = new TlsAgent({ maxCachedSessions: 1, keepAlive: false });
       for (let attempt = 0; attempt < 3; attempt += 1)
         assert.equal(await console.ask({ 'x-remote-user': 'editor' }, undefined, agent), 401);
+    });
+
+    test('ends open connections once the authority of proxies changes, and only then', async () => {
+      await using console = await openBehindProxy(proxy.ca);
+      const { cert, key } = proxy;
+      const socket = connectByTls({
+        host: '127.0.0.1',
+        port: console.server.port,
+        ca: own.ca,
+        cert,
+        key,
+        checkServerIdentity: () => undefined,
+      });
+      const isAdmitted = async (): Promise<boolean> => {
+        socket.write('GET /api/v1/connections HTTP/1.1\r\nhost: localhost\r\nx-remote-user: editor\r\n\r\n');
+        const [answer] = (await once(socket, 'data')) as [Buffer];
+        return answer.toString().startsWith('HTTP/1.1 200 ');
+      };
+      assert.ok(await isAdmitted());
+      console.server.setTls({ ...own, proxyCa: proxy.ca });
+      assert.ok(await isAdmitted());
+      const closed = once(socket, 'close');
+      console.server.setTls({ ...own, proxyCa: foreign.ca });
+      await closed;
+      assert.equal(await console.ask({ 'x-remote-user': 'editor' }, proxy), 401);
+    });
+
+    test('refuses requests of pages that came by HTTP, unless the proxy says that its clients use it', async () => {
+      await using console = await openBehindProxy(undefined);
+      const authorization = 'Bearer editor';
+      const from = (origin: string, scheme?: string): Promise<number> =>
+        console.ask({ authorization, origin, ...(scheme === undefined ? {} : { 'x-forwarded-proto': scheme }) });
+      assert.equal(await from('https://localhost'), 200);
+      assert.equal(await from('http://localhost'), 403);
+      assert.equal(await from('http://localhost', 'http'), 200);
+      assert.equal(await from('http://localhost', 'https, http'), 403);
     });
 
     test('admits tokens besides, and ignores headers if no authority of proxies is given', async () => {

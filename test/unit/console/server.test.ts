@@ -120,6 +120,14 @@ suite('the console server', () => {
     assert.match(console.server.createLink(), /^https:\/\/console\.example\/west\/#t=/);
   });
 
+  test('refuses a page of HTTP at the host of a public URL of HTTPS', async () => {
+    await using console = await open([new URL('https://console.example/')]);
+    const headers = { ...(await console.signIn()), host: 'console.example' };
+    const statusFrom = async (origin: string): Promise<number> =>
+      (await console.ask('/api/v1/overview', { headers: { ...headers, origin } })).status;
+    assert.deepEqual([await statusFrom('https://console.example'), await statusFrom('http://console.example')], [200, 403]);
+  });
+
   test('refuses pages of other sites, and changes nothing', async () => {
     await using console = await open();
     const headers = await console.signIn();
