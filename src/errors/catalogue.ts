@@ -284,7 +284,7 @@ export const modules = {
     'node-missing': ['condition event', 'The Node does not exist.', 'Bring it back, or set `nodeLossPolicy: Release`.'],
     'node-has-no-address': ['condition event', "The Node lists no address of the Service's families.",
       'See `status.addresses` of the Node, and `ipFamilyPolicy` of the class.'],
-    'no-nodes': ['condition', 'No pod behind the Listener is on a Node yet.', 'Start one.'],
+    'no-nodes': ['condition', 'No pod behind the Listener is on a Node yet.', 'Start a pod that mounts it.'],
     'pods-not-ready': ['condition', 'Pods behind the Listener run but are not ready, and it publishes only ready ones.',
       "See the pods' readiness probes, or set `publishNotReadyAddresses: true`."],
     'definition-outdated': ['log', 'The API server dropped fields that this version writes: it serves older definitions of the resources.',

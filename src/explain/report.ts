@@ -23,12 +23,13 @@ export interface CommonCause {
 export interface ReportLines {
   readonly causes: readonly CommonCause[];
   readonly findings: readonly Step[];
-  /** Warnings of objects that work, about objects without a cause of their own. */
+  /** Warnings of objects that work, about objects that no cause and no finding names. */
   readonly warnings: readonly Step[];
 }
 
 export function linesOf({ objects, findings }: Pick<CheckReport, 'objects' | 'findings'>): ReportLines {
-  const reported = new Set(objects.flatMap(({ object, cause }) => (cause === undefined ? [] : [object])));
+  const troubled = objects.flatMap(({ object, cause }) => (cause === undefined ? [] : [object, cause.object]));
+  const reported = new Set([...troubled, ...findings.map(({ object }) => object)]);
   const warned = objects.flatMap(({ cause, steps }) => (cause === undefined ? steps.filter(({ state }) => state === 'warn') : []));
   const warnings = warned.filter(({ object }) => !reported.has(object));
   return { causes: commonCauses({ objects }), findings, warnings };

@@ -108,7 +108,7 @@ describe('bad input', { timeout: 400_000, concurrency: 4 }, () => {
     await namespace.patch(API, 'Listener', 'turns-bad', { spec: { ports: [{ name: 'HTTP', port: 80 }] } });
     await namespace.condition('turns-bad', 'Accepted', 'False', 'ServiceRejected');
     const { message } = await namespace.condition('turns-bad', 'Ready', 'False', 'NotAccepted');
-    assert.match(message, /The addresses belong to the Service before its last change/);
+    assert.match(message, /The Service is not updated, and still has/);
     const bad = await namespace.untilListener(
       'turns-bad',
       'to be looked at',

@@ -1,5 +1,5 @@
 /** Checks of a PersistentVolumeClaim for a listener volume: from its annotation to the bound volume (pure). */
-import { DRIVER_NAME } from '../../api/listeners/names.ts';
+import { DRIVER_NAME, LISTENER_CLASS_ANNOTATION } from '../../api/listeners/names.ts';
 import type { Listener, ListenerClass } from '../../api/listeners/index.ts';
 import { storageClassOf } from '../../exposure/cluster/claims.ts';
 import { targetOf } from '../../exposure/cluster/volumes.ts';
@@ -38,7 +38,11 @@ export function claimChecks(facts: ClaimFacts): readonly Check[] {
 function annotationStep(facts: ClaimFacts, claim: PersistentVolumeClaim, steps: Steps): Step {
   const id = 'claim.annotation';
   const request = requestOf(claim, policyOf(facts, claim));
-  if (!request.ok) return steps.problem(id, { reason: conditionReasonOf(request.code), message: request.message });
+  if (!request.ok) {
+    const className = claim.metadata.annotations?.[LISTENER_CLASS_ANNOTATION];
+    const reported = { reason: conditionReasonOf(request.code), message: request.message };
+    return className === undefined ? steps.problem(id, reported) : steps.problemOfClass(id, reported, className);
+  }
   const { annotation, name } = request.selection;
   return steps.pass(id, `${annotation.slice(annotation.indexOf('/') + 1)} ${shownValue(name)}`);
 }

@@ -56,11 +56,11 @@ function classStep(facts: ListenerFacts, steps: Steps): Step {
     const names = classes.value.map(({ metadata }) => metadata.name ?? '');
     const found = classes.value.find(({ metadata }) => metadata.name === className);
     const { refused } = planService(listener, found, names);
-    if (refused !== undefined) return steps.problem(id, refused);
+    if (refused !== undefined) return steps.problemOfClass(id, refused, className ?? '');
   }
   const accepted = currentCondition(facts, 'Accepted');
   if (accepted?.status === 'False' && accepted.reason !== 'ServiceRejected')
-    return steps.problem(id, { ...accepted, since: accepted.lastTransitionTime });
+    return steps.problemOfClass(id, { ...accepted, since: accepted.lastTransitionTime }, className ?? '');
   if (accepted === undefined && 'unknown' in classes) return steps.unknown(id, classes.unknown);
   if (accepted?.reason === 'AcceptedWithNotes') return steps.warn(id, accepted.message);
   return steps.pass(id, `${className ?? ''} accepted`);

@@ -37,7 +37,7 @@ function podChecks(facts: PodFacts, steps: Steps): readonly Check[] {
     ),
   );
   return [
-    steps.controller(facts, claims.some(isCurrentlyServed)),
+    steps.controller(facts, hasMounted(facts.pod) && claims.some(isCurrentlyServed)),
     ...(annotations ?? []),
     steps.check('pod.node', () => nodeStep(facts, steps)),
     steps.check('pod.driver', () => driverStep(facts, steps)),
@@ -52,23 +52,28 @@ function podChecks(facts: PodFacts, steps: Steps): readonly Check[] {
 function nodeStep({ pod, claims }: PodFacts, steps: Steps): Step {
   const id = 'pod.node';
   const { nodeName } = pod.spec ?? {};
+  const pins = claims.flatMap(({ name, volume }) => {
+    const nodes = pinnedNodesOf(valueOf(volume) ?? NO_VOLUME);
+    return nodes.length === 0 ? [] : [{ name, nodes }];
+  });
   if (nodeName === undefined) {
     const scheduled = conditionOf(pod, 'PodScheduled');
     if (scheduled?.status !== 'False') return steps.wait(id, 'The pod has no node yet.');
     const unbound = claims.some(({ claim }) => valueOf(claim)?.status?.phase !== 'Bound');
     const advice = unbound ? 'See also the events of its claims: kubectl describe pvc' : 'Change the pod, or make room on a node.';
-    return steps.fail(id, `The pod has no node: ${scheduled.message ?? ''}`, { do: advice });
+    const says = [...pins.map(pinText), `The pod has no node: ${scheduled.message ?? ''}`].join('. ');
+    return steps.fail(id, says, { do: pins.length === 0 ? advice : PINNED_ADVICE });
   }
-  const elsewhere = claims.flatMap(({ name, volume }) => {
-    const nodes = pinnedNodesOf(valueOf(volume) ?? NO_VOLUME);
-    return nodes.length === 0 || nodes.includes(nodeName) ? [] : [`${name} is pinned to ${nodes.join(', ')}`];
-  });
+  const elsewhere = pins.filter(({ nodes }) => !nodes.includes(nodeName)).map(pinText);
   if (elsewhere.length === 0) return steps.pass(id, nodeName);
   return steps.fail(id, `The pod is on node ${nodeName}, but ${elsewhere.join(' and ')}.`, {
     do: 'Delete the pod, so that it is scheduled again.',
   });
 }
 
+const pinText = ({ name, nodes }: { readonly name: string; readonly nodes: readonly string[] }): string =>
+  `${name} is pinned to ${nodes.join(', ')}`;
+const PINNED_ADVICE = 'Make that node schedulable again (kubectl uncordon), or delete the claim and the pod to get another address.';
 const NO_VOLUME: PersistentVolume = { metadata: {} };
 
 function driverStep({ pod, csiNode }: PodFacts, steps: Steps): CheckResult {

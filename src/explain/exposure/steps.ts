@@ -46,19 +46,26 @@ export class Steps {
     return { id, object: this.object, ...advice, says: shown(message), ...(since === undefined ? {} : { since }) };
   }
 
+  /** As `problem`. A class that does not exist is the object at fault, so that a check reports it once for all that name it. */
+  problemOfClass(id: string, reported: Reported, className: string): Step {
+    const step = this.problem(id, reported);
+    return step.code === 'class-not-found' ? { ...step, object: `ListenerClass/${printable(className, MOST_REASON)}` } : step;
+  }
+
   /** One step for a source that could not be read, and otherwise the result of the check. */
   of<T>(id: string, source: Source<T>, check: (value: T) => CheckResult): CheckResult {
     return 'unknown' in source ? this.unknown(id, source.unknown) : check(source.value);
   }
 
-  /** The controller leads. `isCurrent`: it has processed the present object, so it runs whatever the Lease says. */
+  /** A replica of the controller leads. `isCurrent`: the present object needs none, since it is processed. */
   controller({ lease, now }: ExposureFacts, isCurrent: boolean): Check {
     const id = 'exposure.controller';
     // Objects that fail for this reason have one cause in common.
     const steps = new Steps(LEASE);
     return this.check(id, () => {
-      if (isCurrent) return steps.pass(id, 'runs');
-      return steps.of(id, lease, (found) => steps.#leader(found, now));
+      const leader = 'unknown' in lease ? steps.unknown(id, lease.unknown) : steps.#leader(lease.value, now);
+      if (!isCurrent) return leader;
+      return leader.state === 'fail' ? { ...leader, state: 'warn', says: `${leader.says} ${LATER}` } : steps.pass(id, 'runs');
     });
   }
 
@@ -84,6 +91,7 @@ export interface Reported {
 export const CONTROLLER_ADVICE =
   'Install the chart with exposure.enabled, or look at its pods: kubectl get pods -A -l app.kubernetes.io/name=earshot';
 
+const LATER = 'What exists goes on. Changes and starting pods wait.';
 const LEASE = 'Lease/earshot-controller';
 /** Tolerated difference of clocks, in milliseconds, before a Lease counts as expired. */
 const CLOCK_DIFFERENCE = 60_000;

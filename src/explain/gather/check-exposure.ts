@@ -57,10 +57,13 @@ function missingStep({ plural, group }: Resource): Step {
   };
 }
 
-/** Whether the controller leads, if no object shows that it does. */
+/** Whether the controller leads, unless an object shows it. Objects that work only warn of a missing leader. */
 async function controllerSteps(place: ExposurePlace, objects: Checked['objects']): Promise<readonly Step[]> {
   const { id, run } = new Steps('').controller(await gatherCommon(place), false);
-  return objects.some(({ steps }) => steps.some((step) => step.id === id)) ? [] : [run()].flat();
+  const found = [run()].flat();
+  const fails = found.some(({ state }) => state === 'fail');
+  const isShown = fails ? objects.some(({ cause }) => cause?.id === id) : objects.some(({ steps }) => steps.some((step) => step.id === id));
+  return isShown ? [] : found;
 }
 
 const ofNamespace = ({ namespace }: Cluster) => ({ object: `namespace/${namespace}`, state: 'unknown' }) as const;

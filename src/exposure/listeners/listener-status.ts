@@ -169,7 +169,7 @@ function withAddresses(acceptance: Acceptance, service: Service | undefined, rea
   const { lostNodes } = reach;
   const list = reachableText({ ingressAddresses: ingressOf(reach) });
   if (!acceptance.accepted) {
-    return notReady('NotAccepted', `The addresses belong to the Service before its last change (${list}); see the Accepted condition.`);
+    return notReady('NotAccepted', `The Service is not updated, and still has ${list}. The Accepted condition says why.`);
   }
   const message = `Reachable at ${list}.${service === undefined ? '' : errorText(service)}`;
   if (lostNodes.length === 0) return { status: 'True', reason: 'AddressesAssigned', message };

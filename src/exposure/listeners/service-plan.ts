@@ -36,6 +36,10 @@ const LONGEST_LABEL_VALUE = 63;
 const CONNECTION_MARK = 'internal.skupper.io/';
 const LONGEST_MARK = 80;
 
+/** Each mount of a volume restores the class of the Listener that was created for it. */
+const isOfVolume = ({ metadata }: Listener): boolean => (metadata.ownerReferences ?? []).some(({ kind }) => kind === 'PersistentVolume');
+const RENAME_IN_CLAIM = 'create the claim again with another one in its annotation';
+
 /** Maximum number of class names in a message. */
 const MOST_CLASSES = 10;
 
@@ -56,7 +60,7 @@ export function planService(listener: Listener, listenerClass: ListenerClass | u
     return refuse('NoClass', `spec.className is empty: name a ListenerClass. ${thereAre(classes)}`);
   }
   if (listenerClass === undefined) {
-    const remedy = 'Create it, or name another one in spec.className.';
+    const remedy = `Create it, or ${isOfVolume(listener) ? RENAME_IN_CLAIM : 'name another one in spec.className'}.`;
     return refuse('ClassNotFound', `ListenerClass ${shownValue(className)} does not exist. ${remedy} ${thereAre(classes, className)}`);
   }
   if (listenerClass.unreadable !== undefined) {

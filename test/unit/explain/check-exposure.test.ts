@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { DRIVER_NAME } from '../../../src/api/listeners/names.ts';
 import { checkExposure } from '../../../src/explain/gather/check-exposure.ts';
 import type { ExplainPlace } from '../../../src/explain/gather/explainable-kind.ts';
+import { linesOf } from '../../../src/explain/report.ts';
 import { clusterOf, type ClusterContent, type Stored } from './support-cluster.ts';
 
 const condition = (type: string, status: string, reason: string) => ({
@@ -26,6 +27,13 @@ function listener(name: string, reason: string, observedGeneration = 1): Stored 
   };
 }
 
+const ownerOf = (name: string) => ({
+  apiVersion: 'listeners.stackable.tech/v1alpha1',
+  kind: 'Listener',
+  name,
+  uid: name,
+  controller: true,
+});
 const pod = (name: string, claimName: string): Stored => ({
   metadata: { name, namespace: 'shop', uid: name },
   spec: { containers: [], volumes: [{ name: 'a', persistentVolumeClaim: { claimName } }] },
@@ -68,9 +76,39 @@ test('objects that nothing reconciles have one cause in common', async () => {
   );
 });
 
+test('a missing class is one cause for the Listeners and the pods of claims that name it', async () => {
+  const annotations = { 'listeners.stackable.tech/listener-class': 'gone' };
+  const { objects: all } = await checked({
+    objects: {
+      ...objects,
+      listeners: [{ ...listener('a', 'AddressesAssigned'), spec: { className: 'gone' } }],
+      pods: [pod('web', 'data')],
+      persistentvolumeclaims: [{ metadata: { name: 'data', namespace: 'shop', annotations }, spec: { storageClassName: DRIVER_NAME } }],
+    },
+  });
+  assert.deepEqual(
+    all.map(({ object, cause }) => `${object}: ${cause?.object} ${cause?.code}`),
+    ['Listener/a: ListenerClass/gone class-not-found', 'Pod/web: ListenerClass/gone class-not-found'],
+  );
+});
+
+test('a controller that no longer leads is a finding where all objects are served', async () => {
+  const stopped = { metadata: { name: 'earshot-controller', namespace: 'earshot-system' }, spec: { holderIdentity: '' } };
+  const served = { metadata: { name: 'good', namespace: 'shop', ownerReferences: [ownerOf('good')] } };
+  const content = { ...objects, listeners: [listener('good', 'AddressesAssigned')], services: [served], pods: [], leases: [stopped] };
+  const { objects: all, findings } = await checked({ objects: content });
+  assert.deepEqual(
+    findings.map(({ object, state, code }) => `${object} ${state} ${code}`),
+    ['Lease/earshot-controller fail not-running'],
+  );
+  assert.deepEqual(
+    linesOf({ objects: all, findings }).warnings.filter(({ object }) => object === 'Lease/earshot-controller'),
+    [],
+  );
+});
+
 test('a Listener without an address, and the pod that waits for it, have one cause in common', async () => {
   const annotations = { 'listeners.stackable.tech/listener-name': 'bad' };
-  const owner = { apiVersion: 'listeners.stackable.tech/v1alpha1', kind: 'Listener', name: 'bad', uid: 'bad', controller: true };
   const csi = { driver: DRIVER_NAME, volumeHandle: 'h', volumeAttributes: annotations };
   const bound = {
     metadata: { name: 'data', namespace: 'shop', annotations },
@@ -81,7 +119,7 @@ test('a Listener without an address, and the pod that waits for it, have one cau
     objects: {
       ...objects,
       listeners: [listener('bad', 'NodeMissing')],
-      services: [{ metadata: { name: 'bad', namespace: 'shop', ownerReferences: [owner] } }],
+      services: [{ metadata: { name: 'bad', namespace: 'shop', ownerReferences: [ownerOf('bad')] } }],
       pods: [{ ...pod('web', 'data'), spec: { nodeName: 'n1', volumes: [{ name: 'a', persistentVolumeClaim: { claimName: 'data' } }] } }],
       persistentvolumeclaims: [bound],
       persistentvolumes: [{ metadata: { name: 'v' }, spec: { csi, claimRef: { namespace: 'shop', name: 'data' } } }],

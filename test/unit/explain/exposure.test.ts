@@ -117,6 +117,12 @@ suite('the explanation of an exposed Listener', () => {
     );
   });
 
+  test('warns if no replica leads after the controller has processed the Listener', () => {
+    const { verdict, steps } = explainListener(listenerFacts({ lease: { value: { key: 'a/b', endsAt: NOW } } }));
+    assert.equal(verdict, 'warn');
+    assert.match(steps[0]?.says ?? '', /Lease a\/b has no holder\. What exists goes on\./);
+  });
+
   const nodePort: Service = { ...service, spec: { type: 'NodePort', externalTrafficPolicy: 'Local' } };
   const down = node('n1', { status: { addresses: [], conditions: [condition('Ready', 'False', 'x', 'kubelet stopped')] } });
   const causes: readonly (readonly [title: string, facts: Partial<ListenerFacts>, about: string, says: RegExp])[] = [
@@ -408,7 +414,19 @@ suite('the explanation of a pod with listener volumes', () => {
       'claim.annotation fail csi-claim',
       /did you mean listeners\.stackable\.tech\/listener-class\?/,
     ],
-    ['no node is suitable', { pod: unscheduled }, 'pod.node fail', /0\/2 nodes are available/],
+    ['no node is suitable', { pod: unscheduled }, 'pod.node fail', /0\/2 nodes are available.*make room on a node/],
+    [
+      'no node is suitable, and its volume is pinned',
+      { pod: unscheduled, claims: [claimFacts({ volume: { value: pinned } })] },
+      'pod.node fail',
+      /^data is pinned to n2\. The pod has no node: 0\/2 nodes are available.*kubectl uncordon/,
+    ],
+    [
+      'no replica of the controller leads while its mount waits',
+      { pod: starting, podListeners: { value: undefined }, lease: { value: { key: 'a/b', endsAt: NOW } } },
+      'exposure.controller fail not-running',
+      /Lease a\/b has no holder/,
+    ],
     [
       'its volume is pinned elsewhere',
       { claims: [claimFacts({ volume: { value: pinned } })] },

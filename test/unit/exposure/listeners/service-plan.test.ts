@@ -195,6 +195,13 @@ for (const [name, reason, listener, listenerClass] of [
   test(`a Listener with ${name} is refused: ${reason}`, () => assert.equal(refusal(listener, listenerClass), reason));
 }
 
+test('the remedy for a missing class is in the claim if the Listener was created for a volume', () => {
+  const owner = { apiVersion: 'v1', kind: 'PersistentVolume', name: 'pvc-1', uid: 'v1' };
+  const remedyOf = (listener: Listener): string | undefined => planService(listener, undefined).refused?.message;
+  assert.match(remedyOf(aListener()) ?? '', /name another one in spec\.className/);
+  assert.match(remedyOf(aListener({}, { ownerReferences: [owner] })) ?? '', /create the claim again with another one in its annotation/);
+});
+
 test('the last of two ports with one name keeps it, the first is named after its number, and the notice says so', () => {
   const { service, notices } = planned(
     aListener({
