@@ -44,3 +44,9 @@ export function refusalAdvice(error: unknown): string {
   const advice = error instanceof ApiError ? ADVICE[refusalCauseOf(error)] : '';
   return advice === '' ? '' : ` ${advice}`;
 }
+
+/** The message, and advice for the user as a sentence of its own. Messages of the API server often end without a full stop. */
+export function withRefusalAdvice(message: string, error: unknown): string {
+  const advice = refusalAdvice(error);
+  return advice === '' || message.endsWith('.') ? `${message}${advice}` : `${message}.${advice}`;
+}

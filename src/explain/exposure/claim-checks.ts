@@ -120,7 +120,9 @@ function listenerStep(facts: ClaimFacts, steps: Steps): CheckResult {
     if (ready?.status !== 'False' || ready.reason === 'NoNodes' || ready.reason === 'PodsNotReady')
       return steps.pass(id, `Listener ${target.name}`);
     // The Listener is the object at fault, so that a check reports its fault once for all pods.
-    const step = { ...steps.problem(id, { ...ready, since: ready.lastTransitionTime }), object: `Listener/${target.name}` };
+    // The controller says why a Listener is not accepted in the other condition.
+    const reported = (ready.reason === 'NotAccepted' ? conditionOf(found, 'Accepted') : undefined) ?? ready;
+    const step = { ...steps.problem(id, { ...reported, since: reported.lastTransitionTime }), object: `Listener/${target.name}` };
     return step.state === 'fail' ? { ...step, do: `earshot explain listeners.listeners.stackable.tech ${target.name}` } : step;
   });
 }

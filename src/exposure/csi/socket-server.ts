@@ -1,6 +1,6 @@
 import { lstat, unlink } from 'node:fs/promises';
 import { ApiError, TransportError } from '../../kube/errors.ts';
-import { refusalAdvice } from '../../kube/refusal.ts';
+import { withRefusalAdvice } from '../../kube/refusal.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { messageOf } from '../../telemetry/log.ts';
 import { counter, duration } from '../../telemetry/metrics.ts';
@@ -123,7 +123,7 @@ export function refusalOf(error: unknown): Refusal {
   if (error instanceof TransportError) return { status: Status.UNAVAILABLE, message: `The API server did not answer: ${messageOf(error)}` };
   if (error instanceof ApiError) {
     const isForbidden = error.status === 401 || error.status === 403;
-    return { status: isForbidden ? Status.FAILED_PRECONDITION : Status.UNAVAILABLE, message: messageOf(error) + refusalAdvice(error) };
+    return { status: isForbidden ? Status.FAILED_PRECONDITION : Status.UNAVAILABLE, message: withRefusalAdvice(messageOf(error), error) };
   }
   return { status: Status.INTERNAL, message: `Unexpected: ${messageOf(error)}. See the log of the driver.` };
 }

@@ -4,7 +4,7 @@ import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.t
 import type { ReconcileResult } from '../../work/reconcile.ts';
 import { isAlreadyExists, isNamespaceTerminating, isRefusal } from '../../kube/errors.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
-import { refusalAdvice } from '../../kube/refusal.ts';
+import { withRefusalAdvice } from '../../kube/refusal.ts';
 import type { Service } from '../../kube/objects.ts';
 import { services } from '../../kube/resource.ts';
 import { preferenceOf } from './addresses.ts';
@@ -125,7 +125,7 @@ export class ListenerReconciler {
     } catch (error) {
       if (isNamespaceTerminating(error)) return 'ends';
       if (!isRefusal(error)) throw error;
-      const message = `The API server refuses the Service: ${error.statusMessage}${refusalAdvice(error)}`;
+      const message = withRefusalAdvice(`The API server refuses the Service: ${error.statusMessage}`, error);
       return {
         acceptance: { accepted: false, reason: 'ServiceRejected', message },
         service: await this.#ownService(listener, key, signal),

@@ -10,7 +10,7 @@ import type { ConditionReason } from '../../errors/condition-reason.ts';
 import { isNamespaceTerminating, isRefusal, type ApiError } from '../../kube/errors.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../kube/objects.ts';
-import { refusalAdvice } from '../../kube/refusal.ts';
+import { withRefusalAdvice } from '../../kube/refusal.ts';
 import { persistentVolumeClaims, pods } from '../../kube/resource.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
 import { preferenceOf } from '../listeners/addresses.ts';
@@ -306,7 +306,7 @@ function volumesAnswered(request: PodListeners, handle: string, known: Listener 
 }
 
 function refusedMessage(error: ApiError): string {
-  return `The API server refuses an object that this volume needs: ${error.message}${refusalAdvice(error)}`;
+  return withRefusalAdvice(`The API server refuses an object that this volume needs: ${error.message}`, error);
 }
 
 function waitingFor(handle: string, reason: ConditionReason, message: string): { readonly handle: string; readonly waiting: Waiting } {

@@ -5,7 +5,7 @@
 import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.ts';
 import { isAlreadyExists, isRefusal } from '../../kube/errors.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
-import { refusalAdvice } from '../../kube/refusal.ts';
+import { withRefusalAdvice } from '../../kube/refusal.ts';
 import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../kube/objects.ts';
 import { isResourceName } from '../../text/names.ts';
 import { printable, shownValue } from '../../text/printable.ts';
@@ -176,7 +176,8 @@ export class ClaimReconciler {
       return volume;
     } catch (error) {
       if (isAlreadyExists(error)) return undefined;
-      if (isRefusal(error)) this.#warn(claim, `The API server refuses the PersistentVolume: ${error.statusMessage}${refusalAdvice(error)}`);
+      if (isRefusal(error))
+        this.#warn(claim, withRefusalAdvice(`The API server refuses the PersistentVolume: ${error.statusMessage}`, error));
       throw error;
     }
   }

@@ -38,6 +38,10 @@ const pending = (reason: string, message?: string) => [
   condition('Accepted', 'True', 'Accepted'),
   condition('Ready', 'False', reason, message),
 ];
+const rejected = [
+  condition('Accepted', 'False', 'ServiceRejected', 'policy "no-services" denied it'),
+  condition('Ready', 'False', 'NotAccepted'),
+];
 const owner = { apiVersion: `${DRIVER_NAME}/v1alpha1`, kind: 'Listener', name: 'web', uid: 'u1', controller: true };
 const service: Service = { metadata: { name: 'web', namespace: 'shop', uid: 's1', ownerReferences: [owner] }, spec: { type: 'ClusterIP' } };
 const balanced: Service = { ...service, spec: { type: 'LoadBalancer', loadBalancerClass: 'cloud' } };
@@ -354,6 +358,12 @@ suite('the explanation of a listener volume', () => {
       { listeners: { value: [listenerWith(pending('LoadBalancerPending'), { metadata: { name: 'data', namespace: 'shop' } })] } },
       'claim.listener fail load-balancer-pending',
       /earshot explain listeners\.listeners\.stackable\.tech data/,
+    ],
+    [
+      'its Listener is not accepted',
+      { listeners: { value: [listenerWith(rejected, { metadata: { name: 'data', namespace: 'shop' } })] } },
+      'claim.listener fail service-rejected',
+      /no-services/,
     ],
   ];
   for (const [title, facts, about, says] of causes) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ApiError } from '../../../src/kube/errors.ts';
-import { refusalAdvice, refusalCauseOf, type RefusalCause } from '../../../src/kube/refusal.ts';
+import { refusalAdvice, refusalCauseOf, withRefusalAdvice, type RefusalCause } from '../../../src/kube/refusal.ts';
 
 const refused = (message: string, status = 403): ApiError =>
   new ApiError('create podlisteners ns/pod-1', { status, reason: 'Forbidden', message });
@@ -58,6 +58,13 @@ describe('a refusal of the API server', () => {
       ([cause, message, , status]) => cause !== 'rights' && refusalAdvice(refused(message, status)).includes('RBAC'),
     );
     assert.deepEqual(blamed, []);
+  });
+
+  it('separates the advice from a message without a full stop', () => {
+    const quota = refused('exceeded quota: q', 403);
+    assert.equal(withRefusalAdvice('exceeded quota: q', quota), 'exceeded quota: q. Raise the ResourceQuota, or free some of it.');
+    assert.equal(withRefusalAdvice('No.', quota), 'No. Raise the ResourceQuota, or free some of it.');
+    assert.equal(withRefusalAdvice('No', new Error('x')), 'No');
   });
 
   it('has no advice where it is no answer of the API server', () => assert.equal(refusalAdvice(new Error('x')), ''));
