@@ -15,13 +15,13 @@ type Reader = Pick<KubeClient, 'find' | 'list'>;
  * @param listsCluster whether kinds outside of namespaces are listed for a single object
  */
 export function clusterSnapshot(client: Reader, most: number, listsCluster = true): Reader {
-  const lists = new Map<string, Promise<readonly KubeObject[]>>();
+  const lists = new Map<string, Promise<Listed>>();
   const singles = new Map<string, Promise<KubeObject | undefined>>();
-  const listOf = <T extends KubeObject>(of: Resource<T>, namespace: string | undefined, fieldSelector?: string): Promise<readonly T[]> => {
+  const listOf = <T extends KubeObject>(of: Resource<T>, namespace: string | undefined, fieldSelector?: string): Promise<Listed<T>> => {
     const key = `${of.group}/${of.plural}/${namespace ?? ''}/${fieldSelector ?? ''}`;
     // Each list has the objects of its kind.
     return lists.getOrInsertComputed(key, () => listSome(client, of, withoutUndefined({ namespace, fieldSelector }), most)) as Promise<
-      readonly T[]
+      Listed<T>
     >;
   };
   const findOne = <T extends KubeObject>(of: Resource<T>, key: Key): Promise<T | undefined> => {
@@ -33,43 +33,69 @@ export function clusterSnapshot(client: Reader, most: number, listsCluster = tru
     async find<T extends KubeObject>(of: Resource<T>, key: Key): Promise<T | undefined> {
       if (!of.namespaced && !listsCluster) return findOne(of, key);
       try {
-        const all = await listOf(of, key.namespace);
-        const found = all.find(({ metadata }) => metadata.name === key.name);
-        return found === undefined && all.length >= most ? await findOne(of, key) : found;
+        const listed = await listOf(of, key.namespace);
+        const [found] = select(listed, [{ ...NAME, value: key.name }]);
+        return found === undefined && listed.all.length >= most ? await findOne(of, key) : found;
       } catch (error) {
         if (!isForbidden(error)) throw error;
         return findOne(of, key);
       }
     },
     async *list<T extends KubeObject>(of: Resource<T>, selection: Selection = {}): AsyncIterable<T> {
-      const isSelected = selectorOf(selection);
       // A user may have the right to list one name only (`resourceNames`).
       const one = /^metadata\.name=[^,]+$/.test(selection.fieldSelector ?? '') ? selection.fieldSelector : undefined;
-      for (const object of await listOf(of, selection.namespace, one)) if (isSelected(object)) yield object;
+      yield* select(await listOf(of, selection.namespace, one), termsOf(selection));
     },
   };
 }
 
-async function listSome<T extends KubeObject>(client: Reader, of: Resource<T>, selection: Selection, most: number): Promise<readonly T[]> {
-  const found: T[] = [];
-  for await (const object of client.list(of, selection)) if (found.push(object) >= most) break;
-  return found;
+interface Listed<T extends KubeObject = KubeObject> {
+  readonly all: readonly T[];
+  /** Objects by the value of a label or field, by its path. Thousands of objects may each select some of thousands. */
+  readonly indexes: Map<string, ReadonlyMap<string, readonly T[]>>;
 }
 
-/** A predicate, so that the selectors are parsed once for all objects. */
-function selectorOf({ labelSelector = '', fieldSelector = '' }: Selection): (object: KubeObject) => boolean {
-  const wanted = termsOf(labelSelector);
-  const fields = termsOf(fieldSelector).map(([path, value]) => [path.split('.'), value] as const);
-  return (object) => {
-    const { labels = {} } = object.metadata;
-    return (
-      wanted.every(([key, value]) => Object.hasOwn(labels, key) && (value === undefined || labels[key] === value)) &&
-      fields.every(([path, value]) => fieldOf(object, path) === value)
-    );
-  };
+async function listSome<T extends KubeObject>(client: Reader, of: Resource<T>, selection: Selection, most: number): Promise<Listed<T>> {
+  const all: T[] = [];
+  for await (const object of client.list(of, selection)) if (all.push(object) >= most) break;
+  return { all, indexes: new Map() };
 }
 
-function termsOf(selector: string): readonly (readonly [key: string, value: string | undefined])[] {
+/** Part of a selector: the path of a label or field, and its value; undefined for any. */
+interface Term {
+  readonly path: readonly string[];
+  readonly value: string | undefined;
+}
+
+const NAME = { path: ['metadata', 'name'] } as const;
+
+function select<T extends KubeObject>({ all, indexes }: Listed<T>, terms: readonly Term[]): readonly T[] {
+  const indexed = terms.findLast(({ value }) => value !== undefined);
+  const candidates = indexed?.value === undefined ? all : (indexOf(indexed.path).get(indexed.value) ?? []);
+  return candidates.filter((object) =>
+    terms.every(({ path, value }) => (value === undefined ? fieldOf(object, path) !== undefined : fieldOf(object, path) === value)),
+  );
+
+  function indexOf(path: readonly string[]): ReadonlyMap<string, readonly T[]> {
+    return indexes.getOrInsertComputed(path.join('\0'), () => {
+      const found = new Map<string, T[]>();
+      for (const object of all) {
+        const value = fieldOf(object, path);
+        if (typeof value === 'string') found.getOrInsertComputed(value, () => []).push(object);
+      }
+      return found;
+    });
+  }
+}
+
+function termsOf({ labelSelector = '', fieldSelector = '' }: Selection): readonly Term[] {
+  return [
+    ...splitTerms(labelSelector).map(([key, value]) => ({ path: ['metadata', 'labels', key], value })),
+    ...splitTerms(fieldSelector).map(([path, value]) => ({ path: path.split('.'), value })),
+  ];
+}
+
+function splitTerms(selector: string): readonly (readonly [key: string, value: string | undefined])[] {
   if (selector === '') return [];
   return selector.split(',').map((term) => {
     const [key = '', value] = term.split('=');
@@ -78,5 +104,5 @@ function termsOf(selector: string): readonly (readonly [key: string, value: stri
 }
 
 function fieldOf(object: KubeObject, path: readonly string[]): unknown {
-  return path.reduce<unknown>((at, name) => (isRecord(at) ? at[name] : undefined), object);
+  return path.reduce<unknown>((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), object);
 }

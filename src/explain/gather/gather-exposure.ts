@@ -82,12 +82,26 @@ const MOST_OBJECTS = 5_000;
 const MOST_NODES = 20;
 const MOST_PROBES = 32;
 
-export async function gatherListener(place: ExposurePlace, name: string): Promise<ListenerFacts | undefined> {
+/** Facts that all objects of a namespace have in common. They never reject. */
+interface SharedFacts {
+  readonly common: Promise<ExposureFacts>;
+  readonly listeners: Promise<Source<readonly Listener[]>>;
+}
+
+export function gatherShared(place: ExposurePlace): SharedFacts {
+  return { common: gatherCommon(place), listeners: listReadable(place) };
+}
+
+export async function gatherListener(
+  place: ExposurePlace,
+  name: string,
+  shared: Pick<SharedFacts, 'common'> = { common: gatherCommon(place) },
+): Promise<ListenerFacts | undefined> {
   const { client, namespace } = place;
   const key = { namespace, name };
   const [found, common, service, serviceEvents, slices] = await Promise.all([
     client.find(listeners, key),
-    gatherCommon(place),
+    shared.common,
     find(place, services, name),
     eventsOf(place, 'Service', name),
     list(place, endpointSlices, { namespace, labelSelector: `${SERVICE_NAME_LABEL}=${name}` }),
@@ -139,21 +153,22 @@ export async function gatherClass(place: ExposurePlace, name: string): Promise<C
 }
 
 export async function gatherClaim(place: ExposurePlace, name: string): Promise<ClaimFacts | undefined> {
+  const shared = gatherShared(place);
   const [claim, common, all] = await Promise.all([
     place.client.find(persistentVolumeClaims, { namespace: place.namespace, name }),
-    gatherCommon(place),
-    listReadable(place, place.namespace),
+    shared.common,
+    shared.listeners,
   ]);
   return claim === undefined ? undefined : claimFacts(place, { name, claim: { value: claim }, common, listeners: all });
 }
 
-export async function gatherPod(place: ExposurePlace, name: string): Promise<PodFacts | undefined> {
+export async function gatherPod(place: ExposurePlace, name: string, shared = gatherShared(place)): Promise<PodFacts | undefined> {
   const { client, namespace } = place;
   const [pod, common, podEvents, all] = await Promise.all([
     client.find(pods, { namespace, name }),
-    gatherCommon(place),
+    shared.common,
     eventsOf(place, 'Pod', name),
-    listReadable(place, namespace),
+    shared.listeners,
   ]);
   if (pod === undefined) return undefined;
   const { uid = '' } = pod.metadata;
@@ -216,12 +231,8 @@ export function namesListener(claim: PersistentVolumeClaim): boolean {
   );
 }
 
-/** `check` reads the same Listeners for each pod. */
-const readable = new WeakMap<Listener, Listener>();
-
-async function listReadable(place: ExposurePlace, namespace: string): Promise<Source<readonly Listener[]>> {
-  const found = await list(place, listeners, { namespace });
-  return mapped(found, (all) => all.map((listener) => readable.getOrInsertComputed(listener, readableListener)));
+async function listReadable(place: ExposurePlace): Promise<Source<readonly Listener[]>> {
+  return mapped(await listAll(place, listeners), (all) => all.map(readableListener));
 }
 
 async function claimFacts(

@@ -11,9 +11,9 @@ import { valueOf, type Source } from '../connection/site-facts.ts';
 import { clusterSnapshot } from './cluster-snapshot.ts';
 import {
   findVolume,
-  gatherCommon,
   gatherListener,
   gatherPod,
+  gatherShared,
   listAll,
   mapped,
   namesListener,
@@ -51,16 +51,17 @@ export async function readExposure(cluster: Cluster): Promise<NamespaceFacts | u
 }
 
 export async function gatherNamespace(place: ExposurePlace): Promise<NamespaceFacts> {
+  const shared = gatherShared(place);
   const [common, listed, running, claims] = await Promise.all([
-    gatherCommon(place),
+    shared.common,
     listAll(place, listeners),
     listAll(place, pods),
     listAll(place, persistentVolumeClaims),
   ]);
   const mounting = mapped(running, (all) => all.filter(isNeeded));
   const [exposed, waiting, volumes] = await Promise.all([
-    gatherEach(place, listed, gatherListener),
-    gatherEach(place, mounting, gatherPod),
+    gatherEach(listed, (name) => gatherListener(place, name, shared)),
+    gatherEach(mounting, (name) => gatherPod(place, name, shared)),
     listVolumes(place, valueOf(claims) ?? []),
   ]);
   return {
@@ -89,12 +90,11 @@ function mountsListener({ claims, podListeners }: PodFacts): boolean {
 }
 
 async function gatherEach<T>(
-  place: ExposurePlace,
   objects: Source<readonly KubeObject[]>,
-  gather: (place: ExposurePlace, name: string) => Promise<T | undefined>,
+  gather: (name: string) => Promise<T | undefined>,
 ): Promise<Source<readonly T[]>> {
   if ('unknown' in objects) return objects;
-  const facts = await Promise.all(objects.value.slice(0, MOST_EXPLAINED).map(({ metadata }) => gather(place, metadata.name ?? '')));
+  const facts = await Promise.all(objects.value.slice(0, MOST_EXPLAINED).map(({ metadata }) => gather(metadata.name ?? '')));
   return { value: facts.flatMap((each) => each ?? []) };
 }
 

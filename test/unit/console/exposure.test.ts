@@ -177,6 +177,26 @@ suite('the lists of exposed objects', () => {
     assert.deepEqual(await reasons(), []);
   });
 
+  test('what all objects have in common is examined once, however many there are', async () => {
+    let reads = 0;
+    const { listenerclasses = [], ...others } = exposedObjects();
+    const [first = assert.fail(), ...further] = listenerclasses;
+    const counted = {
+      ...first,
+      get spec() {
+        reads += 1;
+        return { serviceType: 'ClusterIP' };
+      },
+    };
+    const readsWith = async (count: number): Promise<number> => {
+      reads = 0;
+      const listeners = Array.from({ length: count }, (_, at) => listener(`l${at}`, 'internal', []));
+      await readContent({ objects: { ...others, listeners, listenerclasses: [counted, ...further] } });
+      return reads;
+    };
+    assert.equal(await readsWith(50), await readsWith(1));
+  });
+
   test('Listeners beyond a thousand are left out, and the list says so', async () => {
     const many = Array.from({ length: 1_001 }, (_, at) => listener(`l${at}`, 'internal', []));
     const { listeners, partial } = await view({ objects: { ...exposedObjects(), listeners: many } });

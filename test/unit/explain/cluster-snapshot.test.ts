@@ -49,3 +49,29 @@ test('a snapshot asks for one name only if that is all that is selected: some us
   );
   assert.deepEqual(list.mock.calls[0]?.arguments, [pods, selection]);
 });
+
+test('a snapshot examines each object once for a selector, however many values are selected', async () => {
+  let reads = 0;
+  const many = Array.from({ length: 100 }, (_, at): Stored => {
+    const { metadata, ...rest } = pod(`p${at}`);
+    return {
+      ...rest,
+      metadata: {
+        ...metadata,
+        get labels() {
+          reads += 1;
+          return { app: `a${at}` };
+        },
+      },
+    };
+  });
+  const snapshot = clusterSnapshot(clusterOf({ objects: { pods: many } }), 1_000);
+  for (let at = 0; at < 100; at += 1) {
+    const found = await Array.fromAsync(snapshot.list(pods, { namespace: 'shop', labelSelector: `app=a${at}` }));
+    assert.deepEqual(
+      found.map(({ metadata }) => metadata.name),
+      [`p${at}`],
+    );
+  }
+  assert.ok(reads <= 400, `${reads} reads`);
+});
