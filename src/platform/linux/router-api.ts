@@ -1,11 +1,12 @@
 /** Server and client of the API of a router on this machine, over a Unix socket. */
 import { once } from 'node:events';
-import { request, type IncomingMessage, type RequestOptions } from 'node:http';
+import { Agent, request, type IncomingMessage, type RequestOptions } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { RouterApi } from '../../agent/api/router-api.ts';
 import { serveSocketApi } from '../../agent/api/serve.ts';
 import { routerAnswerError } from '../../errors/router-answer-error.ts';
 import { hasCode } from '../../files/errno.ts';
+import { limitTable } from '../../limits/table.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
 import type { ApiMethod } from '../resources.ts';
 import { routerFiles, type NamespaceLayout, type RunningRouter } from './layout.ts';
@@ -87,13 +88,29 @@ export async function readSocket(socketPath: string, path: string, read: (text: 
   for await (const chunk of response.setEncoding('utf8')) read(String(chunk));
 }
 
-async function openSocket(options: Pick<RequestOptions, 'socketPath' | 'path' | 'method' | 'signal'>): Promise<IncomingMessage> {
-  const asked = request({ ...options, agent: false });
-  asked.end();
-  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+/** A console asks dozens of other sites a second through a router. Idle connections keep no process running. */
+const agent = new Agent({ keepAlive: true, maxFreeSockets: limitTable.consoleObservations.value });
+
+type SocketRequest = Pick<RequestOptions, 'socketPath' | 'path' | 'method' | 'signal'>;
+
+async function openSocket(options: SocketRequest): Promise<IncomingMessage> {
+  const response = await responseTo(options);
   const { statusCode = 0 } = response;
   if (statusCode < 300) return response;
   throw routerAnswerError(statusCode, (await text(response)).slice(0, 200));
+}
+
+/** Repeats a read whose connection was closed while it was idle: only its use shows that (RFC 9112 section 9.3.1). */
+async function responseTo(options: SocketRequest): Promise<IncomingMessage> {
+  const asked = request({ ...options, agent }).end();
+  try {
+    // The event has one argument.
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    return response;
+  } catch (error) {
+    if (options.method !== 'GET' || !asked.reusedSocket || options.signal?.aborted === true) throw error;
+    return responseTo(options);
+  }
 }
 
 /** Milliseconds. */
