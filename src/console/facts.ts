@@ -4,6 +4,7 @@ import { fieldsIn, numberIn, recordIn, recordsIn, textIn, withoutUndefined, type
 import type { SiteObject } from '../site/resources.ts';
 import type { ChangeView, Missing, TotalsView } from './contract.ts';
 import type { ExposureView } from './exposure-views.ts';
+import { noNetwork, type NetworkIndex } from './network-index.ts';
 import type { Sample } from './samples.ts';
 
 export interface SiteFacts {
@@ -83,6 +84,7 @@ export interface Facts {
   readonly routers: readonly RouterFacts[];
   readonly sites: readonly SiteFacts[];
   readonly keys: readonly KeyFacts[];
+  readonly index: NetworkIndex;
   readonly links: readonly LinkFacts[];
   readonly incoming: readonly IncomingFacts[];
   readonly changes: readonly ChangeView[];
@@ -101,6 +103,7 @@ export const noFacts: Facts = {
   routers: [],
   sites: [],
   keys: [],
+  index: noNetwork,
   links: [],
   incoming: [],
   changes: [],

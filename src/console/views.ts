@@ -24,6 +24,7 @@ import type {
 import { isEqual } from './change-log.ts';
 import { countExposure } from './exposure-views.ts';
 import { type Facts, type Figures, idOfIncoming, idOfLink, type KeyFacts, type LinkFigureFacts } from './facts.ts';
+import { pairId, type LinkBetween } from './network-index.ts';
 import type { AdjacentSite } from '../router/contract.ts';
 import type { ObservedSite } from './observed-site.ts';
 import { conditionsOf, headlineOf } from './problems.ts';
@@ -38,7 +39,9 @@ export interface Place {
 
 export function overviewOf(facts: Facts, figures: Figures | undefined, problems: readonly ProblemView[], place: Place): OverviewView {
   const [site] = sortActiveFirst(facts.objects.filter((object) => object.kind === 'Site'));
-  const links = linkViews(facts, figures);
+  // Those between other sites are listed while they are up.
+  const links = ownLinkViews(facts, figures);
+  const up = links.filter(({ state }) => state === 'up').length;
   const keys = facts.keys.map(keyState);
   const own = facts.sites[0];
   return {
@@ -58,7 +61,7 @@ export function overviewOf(facts: Facts, figures: Figures | undefined, problems:
     routers: facts.routers,
     problems,
     sites: facts.sites.length,
-    links: { up: links.filter(({ state }) => state === 'up').length, down: links.filter(({ state }) => state !== 'up').length },
+    links: { up: up + facts.index.between.size, down: links.length - up },
     keys: {
       total: keys.length,
       withoutConnector: keys.filter((state) => state === 'no-connector').length,
@@ -110,10 +113,6 @@ const rounded = ({ p50, p95, p99 }: Percentiles): Percentiles => ({ p50: round(p
 
 /** @param observed what other sites share, by ID */
 export function siteViews(facts: Facts, figures?: Figures, observed: ReadonlyMap<string, ObservedSite> = new Map()): readonly SiteView[] {
-  const keysOf = new Map<string, number>();
-  for (const { listeners, connectors } of facts.keys) {
-    for (const site of new Set([...listeners, ...connectors].map((entry) => entry.site))) keysOf.set(site, (keysOf.get(site) ?? 0) + 1);
-  }
   return facts.sites.map(({ id, name, namespace, platform, version, edge, routers, links }, index) => ({
     id,
     name,
@@ -124,7 +123,7 @@ export function siteViews(facts: Facts, figures?: Figures, observed: ReadonlyMap
     isThis: index === 0,
     routers: routers.length,
     links: links.length,
-    keys: keysOf.get(id) ?? 0,
+    keys: facts.index.keysOfSites.get(id) ?? 0,
     ...(index === 0 ? ownFigures(facts, figures) : sharedFigures(observed.get(id))),
   }));
 }
@@ -179,6 +178,10 @@ export function linkViews(
   figures: Figures | undefined,
   observed: ReadonlyMap<string, ObservedSite> = new Map(),
 ): readonly LinkView[] {
+  return [...ownLinkViews(facts, figures), ...linksBetweenOthers(facts, observed)];
+}
+
+function ownLinkViews(facts: Facts, figures: Figures | undefined): readonly LinkView[] {
   const [own] = facts.sites;
   const [ownId, ownName] = [own?.id ?? '', own?.name ?? 'this site'];
   const changed = new Map(facts.objects.filter(({ kind }) => kind === 'Link').map((link) => [nameOf(link), operationalSince(link)]));
@@ -231,7 +234,7 @@ export function linkViews(
     };
     return [view];
   });
-  return [...outgoing, ...incoming, ...linksBetweenOthers(facts, ownId, observed)];
+  return [...outgoing, ...incoming];
 }
 
 function figuresOfLink({ certificateExpires, roundTrip, sent, received, rates, streams, queued }: LinkFigureFacts = {}): Partial<LinkView> {
@@ -262,35 +265,25 @@ function stateOf(operational: boolean, silentSince: number | undefined): LinkVie
   return silentSince === undefined ? 'up' : 'silent';
 }
 
-/** Both ends of a link announce it, so each pair of sites is listed once. A link that is down is known from what its sites share. */
-function linksBetweenOthers({ sites }: Facts, ownId: string, observed: ReadonlyMap<string, ObservedSite>): readonly LinkView[] {
-  const names = new Map(sites.map(({ id, name }) => [id, name]));
-  const found = new Map<string, LinkView>();
-  const add = (from: string, to: string, toName: string, cost?: number): void => {
-    const [one, other] = from < to ? [from, to] : [to, from];
-    const id = `${one}/${other}`;
-    if (from === ownId || to === ownId || found.has(id)) return;
-    const reports = [observed.get(one)?.links.get(other), observed.get(other)?.links.get(one)].filter((each) => each !== undefined);
-    const times = reports.flatMap(({ roundTrip }) => roundTrip ?? []);
-    found.set(id, {
-      id,
-      name: '',
-      from,
-      fromName: names.get(from) ?? from,
-      to,
-      toName,
-      direction: 'between',
-      state: worstOf(reports),
-      ...withoutUndefined({ cost, roundTripMs: times.length === 0 ? undefined : round(Math.min(...times)) }),
-    });
-  };
-  for (const { id, links } of sites) for (const { siteId, siteName, cost } of links) add(id, siteId, siteName, cost);
-  for (const [id, { links }] of observed)
-    for (const { site, state } of links.values()) {
-      const toName = names.get(site);
-      if (state === 'down' && names.has(id) && toName !== undefined) add(id, site, toName);
+/** A link that is down is known from what its sites share. */
+function linksBetweenOthers({ sites, index }: Facts, observed: ReadonlyMap<string, ObservedSite>): readonly LinkView[] {
+  const { siteNames, between } = index;
+  const own = sites[0]?.id;
+  const down = new Map<string, LinkBetween>();
+  for (const [from, { links }] of observed) {
+    for (const { site: to, state } of links.values()) {
+      const [id, fromName, toName] = [pairId(from, to), siteNames.get(from), siteNames.get(to)];
+      if (state !== 'down' || from === own || to === own || fromName === undefined || toName === undefined) continue;
+      if (!between.has(id) && !down.has(id)) down.set(id, { id, from, fromName, to, toName });
     }
-  return [...found.values()];
+  }
+  return [...between.values(), ...down.values()].map((link) => {
+    const { from, to } = link;
+    const reports = [observed.get(from)?.links.get(to), observed.get(to)?.links.get(from)].filter((each) => each !== undefined);
+    const times = reports.flatMap(({ roundTrip }) => roundTrip ?? []);
+    const roundTrip = times.length === 0 ? {} : { roundTripMs: round(Math.min(...times)) };
+    return { ...link, name: '', direction: 'between', state: worstOf(reports), ...roundTrip };
+  });
 }
 
 function worstOf(reports: readonly AdjacentSite[]): LinkView['state'] {

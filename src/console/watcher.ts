@@ -13,6 +13,7 @@ import { pause } from '../work/pause.ts';
 import { ChangeLog, type ChangeEvent } from './change-log.ts';
 import type { KeyView, Missing, OverviewView, ProblemView, SiteDetailView, Topic } from './contract.ts';
 import { lostList, staleExposure, viewExposure, type ExposureView } from './exposure-views.ts';
+import { indexNetwork } from './network-index.ts';
 import { LatestChanges } from './latest-changes.ts';
 import {
   figuresOfLinks,
@@ -211,6 +212,7 @@ export class Watcher {
     const facts = {
       at: now(),
       ...state,
+      index: this.#once('network', [state.sites, state.keys], () => indexNetwork(state)),
       objects: lists.flat(),
       fileProblems,
       ...(notRunning === undefined ? {} : { notRunning }),

@@ -668,7 +668,7 @@ const consoles = {
     of: 'a console',
     beyond: 'the page reads everything again',
   },
-  consoleChanges: { name: 'changed objects in them', unit: 'count', value: 20_000, of: 'a console', beyond: 'the same' },
+  consoleChanges: { name: 'changed objects in them', unit: 'count', value: 5_000, of: 'a console', beyond: 'the same' },
   consoleProbes: { name: 'probes', unit: 'rate', value: { burst: 5, perSecond: 0.5 }, of: 'a console', beyond: 'refused with 429' },
   consoleObservations: { name: 'other sites that are asked for figures at once', unit: 'count', value: 8, of: 'a console', beyond: WAIT },
   consoleObservedSites: { name: 'other sites with figures', unit: 'count', value: 1_000, of: 'a console', beyond: 'no figures' },
