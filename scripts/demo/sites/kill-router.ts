@@ -2,8 +2,8 @@ import { isRecord } from '../../../src/text/is-record.ts';
 import { DemoError } from '../narrator.ts';
 import { untilSold, WELCOME, type SitesTour } from './tour.ts';
 
-/** The addresses that the demo gives to nodes. */
-const NODES = '203.0.113.0/24';
+/** Addresses that the demo gives to nodes, and their own. A link that was made before the node moved knows both. */
+const NODES = "'( dst 203.0.113.0/24 or dst 10.77.0.0/16 )'";
 
 /** Kills the only router of the shop, and shows how traffic comes back. */
 export async function killRouter(tour: SitesTour): Promise<void> {
@@ -13,7 +13,7 @@ export async function killRouter(tour: SitesTour): Promise<void> {
   // Returns when it is gone: while it ends, it may still have been the one that answers.
   await shell.run('kubectl -n shop delete pod -l skupper.io/component=router --now');
   // The former address leads here as well, as long as the machine has it: the first that answers is taken.
-  const connections = `ss -Htnp state established dst ${NODES} | grep pid=${await officePid(tour)},`;
+  const connections = `ss -Htnp state established ${NODES} | grep pid=${await officePid(tour)},`;
   await narrator.until('the link to come back', async () => {
     const [page, link] = await Promise.all([playground.attempt(curl), playground.attempt(connections)]);
     const isBack = WELCOME.test(page.output.trim()) && link.output.trim() !== '';
