@@ -142,5 +142,7 @@ function together(file: string): string | undefined {
   const [module = '', part = ''] = path.split('/');
   if (OWN_PROCESS.has(path)) return undefined;
   if (SMALL.has(module)) return 'small';
+  // Commands mostly wait for other processes.
+  if (module === 'cli') return part < 'e' ? 'cli, first half' : 'cli, second half';
   return LARGE.has(`${module}/${part}`) ? `${module}/${part}` : module;
 }
