@@ -122,9 +122,10 @@ export class RequestHandler implements Disposable {
     if (admission === undefined) return;
     const { permissions } = admission;
     // Any pod of the cluster has a valid token. Only users with a right have connections that others cannot evict.
-    if (mayGet(permissions, 'Site')) port.admitted(request.socket);
+    const isUser = mayGet(permissions, 'Site');
+    if (isUser) port.admitted(request.socket);
     const { sources, watcher } = this.#options;
-    if (permissions.exposure) watcher.useExposure();
+    if (isUser && permissions.exposure) watcher.useExposure();
     const use = { sources, watcher, permissions };
     if (path === '/api/v1/probe') return this.#probe(request, response, use);
     request.resume();

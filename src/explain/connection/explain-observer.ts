@@ -40,7 +40,7 @@ export function explainObserver(site: SiteFacts, facts: ObserverFacts): Explanat
 }
 
 function observerRungs(site: SiteFacts, facts: ObserverFacts, spec: ObserverSpec): readonly Rung[] {
-  return [
+  const read: readonly Rung[] = [
     { id: 'network-observer.process', codes: [], passes: 'runs', refine: (step) => processStep(step, site) },
     {
       id: 'network-observer.spec',
@@ -48,6 +48,11 @@ function observerRungs(site: SiteFacts, facts: ObserverFacts, spec: ObserverSpec
       passes: 'read',
       refine: (step) => specStep(step, facts),
     },
+  ];
+  // The operator creates other objects.
+  if (isOfHelmOperator(facts.observer)) return read;
+  return [
+    ...read,
     { id: 'network-observer.site', codes: ['no-site'], passes: 'exists', refine: (step) => siteStep(step, site) },
     { id: 'network-observer.users', codes: ['secret-awaited'], passes: 'exist', refine: (step) => usersStep(step, facts, spec) },
     { id: 'network-observer.certificate', codes: [], passes: 'exists', refine: (step) => certificateStep(step, facts, spec) },

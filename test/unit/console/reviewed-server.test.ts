@@ -24,6 +24,7 @@ const rights: ReadonlyMap<string, Permissions> = new Map([
   ['none', nothing],
   ['viewer', viewer],
   ['editor', { ...viewer, connections: true, revocations: true, probe: true }],
+  ['lister', { ...nothing, exposure: true }],
   ['exposer', { ...viewer, exposure: true }],
   ['operator', { ...viewer, exposure: true, classes: true }],
 ]);
@@ -136,7 +137,7 @@ suite('the console for users of a cluster', () => {
     assert.ok(await reads());
     wait();
     assert.ok(!(await reads()));
-    for (const token of [undefined, 'none', 'viewer']) await console.ask('overview', token);
+    for (const token of [undefined, 'none', 'viewer', 'lister']) await console.ask('overview', token);
     assert.ok(!(await reads()));
     await console.ask('overview', 'exposer');
     assert.ok(await reads());

@@ -181,9 +181,11 @@ suite('the chain of a NetworkObserver', () => {
     const metadata = { name: 'network-observer', finalizers: ['helm.sdk.operatorframework.io/uninstall-release'] };
     const { verdict, steps } = explainObserver(siteFacts(), {
       ...working,
+      tls: { value: undefined },
+      service: { value: undefined },
       observer: { ...working.observer, metadata, status: { conditions: [] } },
     });
-    assert.equal(verdict, 'unknown');
+    assert.deepEqual([verdict, steps.length], ['unknown', 2]);
     assert.match(steps[1]?.says ?? '', /an operator of Helm manages it: its finalizers are helm\.sdk/);
   });
 
