@@ -75,12 +75,12 @@ async function explainNamed(
   const [first] = found;
   if (first === undefined) {
     const names = all.flatMap(({ result }) => ('names' in result ? result.names : []));
-    const { namespace } = place.site.resources;
+    const where = kinds.every(({ isClusterWide }) => isClusterWide === true) ? 'cluster' : `namespace ${place.site.resources.namespace}`;
     const known = sentence(didYouMean(name, names) || itHas(names));
     const lists = [...new Set(kinds.map((each) => each.listedBy(place)))].join(' or ');
     const isLink = kinds.some((each) => each.kind === 'Link');
     const seen = isLink ? ` ${lists} also shows links of other sites.` : names.length === 0 ? ` Names are in the output of ${lists}.` : '';
-    throw new CliError('not-found', `The ${kind} ${quoted(name)} does not exist in the namespace ${namespace}${known}${seen}`);
+    throw new CliError('not-found', `The ${kind} ${quoted(name)} does not exist in the ${where}${known}${seen}`);
   }
   if (found.length === 1) return first.result;
   const choices = found.map(({ each: { half, words } }) => `${words.at(-1) ?? ''} (${half})`).join(' or ');

@@ -48,7 +48,7 @@ function loadBalancerSteps({ listenerClass, services }: ClassFacts, steps: Steps
     if (balanced.length === 0) return steps.unknown(id, 'no Service of this class exists yet');
     return steps.fail(id, `None of ${balanced.length} Services of this class has an address.`, {
       code: 'load-balancer-pending',
-      do: `Install a controller for ${which}, or use a class of another type.`,
+      do: `\`earshot explain lsn NAME\` shows what the load balancer of a Listener reports. Without a controller for ${which}, install one.`,
     });
   });
 }

@@ -24,6 +24,7 @@ export function clusterKind(kind: ClusterKind): ExplainableKind {
     words,
     half,
     needsCluster: true,
+    isClusterWide: !of.namespaced,
     listedBy: ({ cluster }) => `\`kubectl ${of.namespaced ? `-n ${cluster?.namespace ?? 'NAMESPACE'} ` : ''}get ${wholeName(of)}\``,
     explain: (place, name) => explainOne(place, kind, name),
   };

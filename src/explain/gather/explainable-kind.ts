@@ -20,6 +20,8 @@ export interface ExplainableKind {
   /** Half of the system, for the question which of two kinds with one word is meant. */
   readonly half: 'connection' | 'exposure';
   readonly needsCluster?: true;
+  /** Whether its objects are in no namespace. */
+  readonly isClusterWide?: boolean;
   /** Command that lists the objects of the kind, in backticks. */
   listedBy(place: ExplainPlace): string;
   explain(place: ExplainPlace, name: string): Promise<Explained>;

@@ -147,6 +147,7 @@ describe('earshot explain in a cluster', () => {
       const { code, err } = await cluster.earshot(['explain', words.at(-1) ?? '', 'zzzzzzzz']);
       assert.equal(code, 4, `${kind}: ${err}`);
       assert.match(err, /it has west\.$|`(?:earshot|kubectl) [^`]+`/m, kind);
+      assert.match(err, kind === 'ListenerClass' ? /does not exist in the cluster/ : /does not exist in the namespace west/, kind);
     }
   });
 

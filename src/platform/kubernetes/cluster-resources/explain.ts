@@ -44,8 +44,9 @@ function afterAnswer(error: ApiError, { cluster, namespace }: ClusterPlace): Exp
   }
   // The response for an unknown kind contains no Status.
   if (status === 404 && reason === '') {
-    const advice = 'install its chart with connection.enabled, or choose another context with --context';
-    return ['failed', `Earshot's definitions (skupper.io/v2alpha1) are not installed in ${cluster}: ${advice}.`];
+    const advice = "install Earshot's chart with connection.enabled, or choose another context with --context";
+    const other = 'For exposed pods, use `earshot check`';
+    return ['failed', `The connection half's definitions (skupper.io/v2alpha1) are not installed in ${cluster}: ${advice}. ${other}.`];
   }
   if (isAlreadyExists(error)) return ['exists', `The object already exists in ${cluster}: ${statusMessage}.`];
   if (status === 409) return ['failed', `Another client changed the object at the same time (${statusMessage}): review it, and try again.`];
