@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { annotation } from '../api/skupper/cluster-names.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
 import type { KubeClient } from '../kube/contract.ts';
-import { ApiError, isConflict, isNamespaceTerminating, isNotFound } from '../kube/errors.ts';
+import { ApiError, isAlreadyExists, isConflict, isNamespaceTerminating, isNotFound } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/objects.ts';
 import { refusalAdvice } from '../kube/refusal.ts';
 import type { Resource } from '../kube/resource.ts';
@@ -13,6 +13,7 @@ import { mapConcurrent } from '../work/map-concurrent.ts';
 import type { TimeSlices } from '../limits/loop/time-slices.ts';
 import { hasMore, matchesDesired } from './matches-desired.ts';
 import type { SiteCaches } from './caches.ts';
+import { isWatched } from './kept-objects.ts';
 import { ABSENT, type Repairs } from './repairs.ts';
 import { orphanPolicy } from './orphan-policy.ts';
 import { heldAsApplied, isCreatedBySite, CREATED_MARK, markOf } from './created-objects.ts';
@@ -68,6 +69,7 @@ export async function applyDesired(
       signal.throwIfAborted();
       if (error instanceof ForeignObjectError && resource !== undefined) {
         problems.push({ resource, severity: 'error', code: error.code, message: `${error.message}.` });
+        if (!error.isSeen) again = Math.min(again, SEEN_AGAIN);
         return;
       }
       failed ??= error;
@@ -92,10 +94,17 @@ export async function applyDesired(
 
 /** A retry is useless until a user renames one of the two objects. */
 class ForeignObjectError extends EarshotError<'object-foreign'> {
-  constructor(message: string) {
+  /** Whether the watch reports the end of the foreign object. */
+  readonly isSeen: boolean;
+
+  constructor(message: string, isSeen: boolean) {
     super('object-foreign', message);
+    this.isSeen = isSeen;
   }
 }
+
+/** Milliseconds until an object that is not watched is read again. */
+const SEEN_AGAIN = 60_000;
 
 /** @returns milliseconds until the next attempt if another writer keeps reverting the object; 0 when done */
 async function make(item: DesiredObject, { caches, client, repairs, settled, signal }: ApplyOptions): Promise<number> {
@@ -103,7 +112,7 @@ async function make(item: DesiredObject, { caches, client, repairs, settled, sig
   const view = caches.view(of);
   const current = view.get(`${desired.metadata.namespace}/${desired.metadata.name}`);
   const owner = current === undefined ? undefined : foreignController(current.metadata);
-  if (owner !== undefined) throw new ForeignObjectError(`${nameOf(item)} exists and belongs to ${owner}; rename one of the two`);
+  if (owner !== undefined) throw new ForeignObjectError(`${nameOf(item)} exists and belongs to ${owner}; rename one of the two`, true);
   const fate = current === undefined ? undefined : orphanPolicy(current, desired);
   // Its deletion triggers the next reconcile.
   if (fate === 'awaited') return 0;
@@ -119,7 +128,7 @@ async function make(item: DesiredObject, { caches, client, repairs, settled, sig
   if (current === undefined) {
     // An object that the cache lacks may exist, for example because the former leader created it. Then create is refused.
     const created = marked(desired, `${CREATED_MARK}${digest}`);
-    const answer = await client.create(of, created, { strict: true, signal });
+    const answer = await create(item, created, client, signal);
     view.wrote(answer);
     settled.record(of, answer, created);
     repairs.wrote(item, digest, found);
@@ -138,6 +147,20 @@ async function make(item: DesiredObject, { caches, client, repairs, settled, sig
   if (answer !== applied) view.wrote(answer);
   settled.record(of, answer, marked(desired, digest));
   return 0;
+}
+
+/** @throws ForeignObjectError if an object of the name exists that the cache lacks because of its labels, ApiError if it is about to arrive */
+async function create(item: DesiredObject, created: KubeObject, client: KubeClient, signal: AbortSignal): Promise<KubeObject> {
+  const { of } = item;
+  try {
+    return await client.create(of, created, { strict: true, signal });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const { namespace, name = '' } = created.metadata;
+    const there = await client.find(of, { ...(namespace === undefined ? {} : { namespace }), name }, { signal }).catch(() => undefined);
+    if (there === undefined || isWatched(of, there)) throw error;
+    throw new ForeignObjectError(`${nameOf(item)} exists, and another owner created it; rename one of the two`, false);
+  }
 }
 
 /** Warns about objects that admission changed: they work, but not as intended. */

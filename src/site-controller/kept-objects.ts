@@ -68,6 +68,12 @@ export const keptObjects: readonly Kept[] = [
   { of: networkObservers, optional: true, project: withoutManagement },
 ];
 
+/** Whether the labels of the object are those that its kind is watched by. */
+export function isWatched(of: Resource, { metadata: { labels = {} } }: KubeObject): boolean {
+  const [key, value] = keptObjects.find((kept) => kept.of === of)?.labelSelector?.split('=') ?? [];
+  return key === undefined || (Object.hasOwn(labels, key) && (value === undefined || labels[key] === value));
+}
+
 /** kubectl's copy of the object. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 

@@ -9,27 +9,25 @@ import { keyOf } from '../../site/resources.ts';
 import { emptyDesiredState, mergeDesiredStates, type DesiredState } from '../desired-state.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import type { ControllerSettings } from '../settings.ts';
-import { byAge } from '../stored-resources.ts';
 import { gone, isOurs, own } from '../site/own-objects.ts';
 import { desiredCertificate } from '../trust/certificate-object.ts';
 import { OBSERVER_COMPONENT, PASSWORD_KEY, selectorOfConsole } from './observer-names.ts';
 import { isOfObserver, readObserverSpec, type ObserverSpec } from './observer-spec.ts';
-import { listObservers, type ListedObserver } from './observers.ts';
+import { listObservers, ownersOfConsoles, type ListedObserver } from './observers.ts';
 
 const CONSOLE_PORT = 8443;
 
 /** The oldest of several with one name gets the console. */
 export function observerObjects(view: NamespaceView): DesiredState {
-  const first = new Map<string, ListedObserver>();
-  const all = listObservers(view)
-    .kept.toSorted(byAge)
-    .map((observer): DesiredState => {
-      const spec = readObserverSpec(observer);
-      const other = first.getOrInsert(spec.name, observer);
-      if (other === observer) return objectsOf(view, observer, spec);
-      const message = `${keyOf(other)} has the console ${spec.name}; rename one of the two.`;
-      return { ...emptyDesiredState, problems: [{ resource: keyOf(observer), severity: 'error', code: 'name-taken', message }] };
-    });
+  const observers = listObservers(view);
+  const owners = ownersOfConsoles(observers);
+  const all = observers.kept.map((observer): DesiredState => {
+    const spec = readObserverSpec(observer);
+    const owner = owners.get(spec.name) ?? observer;
+    if (owner === observer) return objectsOf(view, observer, spec);
+    const message = `${keyOf(owner)} has the console ${spec.name}; rename one of the two.`;
+    return { ...emptyDesiredState, problems: [{ resource: keyOf(observer), severity: 'error', code: 'name-taken', message }] };
+  });
   return mergeDesiredStates(all);
 }
 

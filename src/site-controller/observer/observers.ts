@@ -2,8 +2,8 @@
 import { networkObservers, type NetworkObserver } from '../../api/skupper/network-observer.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import type { NamespaceView } from '../namespace-view.ts';
-import { bounded } from '../stored-resources.ts';
-import { isOfHelmOperator } from './observer-spec.ts';
+import { bounded, byAge } from '../stored-resources.ts';
+import { isOfHelmOperator, readObserverSpec } from './observer-spec.ts';
 
 /** Always with its kind, which lists leave out. */
 export type ListedObserver = NetworkObserver & { readonly apiVersion: string; readonly kind: 'NetworkObserver' };
@@ -18,6 +18,13 @@ export function listObservers({ list }: Pick<NamespaceView, 'list'>): Observers 
   const all = list(networkObservers).filter((observer) => !isOfHelmOperator(observer) && observer.metadata.deletionTimestamp === undefined);
   const { kept, surplus } = bounded(networkObservers, all);
   return { kept: kept.map(withKind), surplus: surplus.map(withKind) };
+}
+
+/** The oldest NetworkObserver of each console, by the console's name. It gets the objects. */
+export function ownersOfConsoles({ kept }: Pick<Observers, 'kept'>): ReadonlyMap<string, ListedObserver> {
+  const owners = new Map<string, ListedObserver>();
+  for (const observer of kept.toSorted(byAge)) owners.getOrInsert(readObserverSpec(observer).name, observer);
+  return owners;
 }
 
 const withKind = (observer: NetworkObserver): ListedObserver => ({

@@ -11,7 +11,7 @@ import type { NamespaceView } from '../namespace-view.ts';
 import { PASSWORD_KEY } from './observer-names.ts';
 import { passwordSecret } from './observer-objects.ts';
 import { readObserverSpec } from './observer-spec.ts';
-import { listObservers } from './observers.ts';
+import { listObservers, ownersOfConsoles } from './observers.ts';
 
 /** 144 bits. */
 const PASSWORD_BYTES = 18;
@@ -31,7 +31,7 @@ export interface CreatedPasswords {
 export async function createPasswordSecrets(view: NamespaceView, { client, cache, signal }: CreateOptions): Promise<CreatedPasswords> {
   const problems: ResourceProblem[] = [];
   let failed: unknown;
-  for (const observer of listObservers(view).kept) {
+  for (const observer of ownersOfConsoles(listObservers(view)).values()) {
     const { users, refused } = readObserverSpec(observer);
     if (!users.isCreated || refused.length > 0 || view.find(secrets, users.secret) !== undefined) continue;
     const secret = passwordSecret(observer, users.secret, view.namespace, randomBytes(PASSWORD_BYTES).toString('base64url'));

@@ -26,6 +26,28 @@ suite('a NetworkObserver whose console has the name of a foreign object', () => 
     });
   }
 
+  test('reports a foreign Deployment, whose labels are not watched, until it is gone', async () => {
+    await using cluster = await openNamespace();
+    cluster.putSite();
+    cluster.observe('network-observer');
+    const foreign = cluster.api.put(deployments, {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { namespace: 'west', name: 'network-observer' },
+    });
+    assert.equal(await cluster.pass(), 60_000);
+    assert.equal(cluster.deployed()?.reason, 'ObjectForeign');
+    assert.match(
+      cluster.deployed()?.message ?? '',
+      /^Deployment network-observer exists, and another owner created it; rename one of the two\./,
+    );
+    assert.deepEqual(cluster.find(deployments, 'network-observer'), foreign);
+    cluster.api.remove(deployments, 'west/network-observer');
+    await cluster.pass();
+    assert.notEqual(cluster.deployed()?.reason, 'ObjectForeign');
+    assert.equal(cluster.find(deployments, 'network-observer')?.metadata.ownerReferences?.[0]?.kind, 'NetworkObserver');
+  });
+
   test('leaves the Service of a Listener alone', async () => {
     await using cluster = await openNamespace();
     cluster.putSite();
@@ -45,13 +67,15 @@ suite('a NetworkObserver whose console has the name of a foreign object', () => 
 test('of two NetworkObservers with one console, the older one has it, and the other one is reported', async () => {
   await using cluster = await openNamespace();
   cluster.putSite();
-  cluster.observe('a', { tls: { skupperIssued: false } }, '2026-01-02T00:00:00Z');
+  cluster.observe('a', { tls: { skupperIssued: false }, auth: { basic: { secretName: 'unused' } } }, '2026-01-02T00:00:00Z');
   cluster.observe('a-network-observer');
   for (let pass = 0; pass < 3; pass += 1) await cluster.pass();
   const before = cluster.api.writes.length;
   for (let pass = 0; pass < 3; pass += 1) await cluster.pass();
   assert.deepEqual(cluster.api.writes.slice(before), []);
   assert.ok(cluster.find(certificates, 'a-network-observer-tls'));
+  assert.ok(cluster.find(secrets, 'a-network-observer-auth'));
+  assert.equal(cluster.find(secrets, 'unused'), undefined);
   assert.equal(cluster.deployed('a-network-observer')?.reason, 'Processing');
   assert.equal(cluster.deployed('a')?.reason, 'NameTaken');
   assert.match(cluster.deployed('a')?.message ?? '', /NetworkObserver\/a-network-observer has the console a-network-observer/);
