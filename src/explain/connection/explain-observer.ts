@@ -94,8 +94,11 @@ function usersStep(step: Step, { users }: ObserverFacts, { users: { secret, isCr
   const { id, object } = step;
   const found = users.value;
   if (found === undefined) {
-    if (isCreated || step.state === 'pass') return step;
-    return { ...step, state: 'fail', do: `Create the Secret ${secret} with users, or set auth.basic.create to true.` };
+    const says = `the Secret ${secret} does not exist`;
+    if (isCreated) return step.state === 'pass' ? { id, object, ...adviceOn('secret-awaited'), says: `${says} yet` } : step;
+    // The status says so too, and since when, once the controller has seen it.
+    const reported = step.code === undefined ? { id, object, says } : step;
+    return { ...reported, state: 'fail', do: `Create the Secret ${secret} with users, or set auth.basic.create to true.` };
   }
   const without = `lines without effect: ${found.unsupported}, since passwords have the scheme {PLAIN}, {SHA} or {SSHA}`;
   const suffix = found.unsupported === 0 ? '' : `; ${without}`;

@@ -125,6 +125,14 @@ suite('the chain of a NetworkObserver', () => {
       'wait',
       /network-observer-auth does not exist/,
     ],
+    [
+      'its Secret was deleted and is left to the user',
+      { observer: observer(DEPLOYED, { spec: { auth: { basic: { create: false } } } }), users: { value: undefined } },
+      'users',
+      'fail',
+      /the Secret network-observer-auth does not exist$/,
+    ],
+    ['its Secret was deleted', { users: { value: undefined } }, 'users', 'wait', /the Secret network-observer-auth does not exist yet/],
     ['its Secret has no user', { users: { value: { users: 0, unsupported: 0 } } }, 'users', 'fail', /has no user who can sign in$/],
     ['all passwords have bcrypt', { users: { value: { users: 0, unsupported: 2 } } }, 'users', 'fail', /lines without effect: 2/],
     [
