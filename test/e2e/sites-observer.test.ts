@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { NetworkObserver } from '../../src/api/skupper/network-observer.ts';
+import type { CheckReport } from '../../src/explain/report.ts';
+import type { Explanation } from '../../src/explain/step.ts';
 import type { KubeObject, Secret } from '../../src/kube/objects.ts';
 import { eventually } from '../harness/index.ts';
+import { earshot, kubeconfigOf } from './support/at-home.ts';
 import { nodeCommand } from './support/earshot.ts';
 import { useNamespace } from './support/namespace.ts';
 import { client, skupper, untilCondition } from './support/sites.ts';
@@ -94,6 +97,25 @@ describe('a NetworkObserver', { timeout: 400_000 }, () => {
       const connections = await ask('connections', basic(password));
       return connections.status === 200 && JSON.stringify(connections.body['partial']) === '[]';
     });
+  });
+
+  it('is explained from the Site to its Service, also by check, and by users without a right to Secrets', async () => {
+    const { stdout } = await earshot(west, ['explain', 'networkobserver', NAME, '-o', 'json']);
+    const { verdict, steps } = JSON.parse(stdout) as Explanation;
+    // The fields without effect.
+    assert.equal(verdict, 'warn', stdout);
+    assert.deepEqual(
+      steps.filter(({ state }) => state !== 'pass').map(({ id }) => id),
+      ['network-observer.fields'],
+    );
+    const { objects } = JSON.parse((await earshot(west, ['check', '-o', 'json'])).stdout) as CheckReport;
+    assert.equal(objects.find(({ object }) => object === `NetworkObserver/${NAME}`)?.verdict, 'warn');
+    const viewed = await earshot(west, ['explain', 'networkobserver', NAME, '-o', 'json'], await kubeconfigOf(west, 'view'));
+    const unknown = (JSON.parse(viewed.stdout) as Explanation).steps.filter(({ state }) => state === 'unknown');
+    assert.deepEqual(
+      unknown.map(({ id, says }) => [id, says]),
+      [['network-observer.certificate', `you have no right to get secrets in the namespace ${west.name}`]],
+    );
   });
 
   it('lets the account of the console read no Secret but its own, and change nothing', async () => {
