@@ -13,7 +13,7 @@ import type { Terminal } from '../output/terminal.ts';
 import { ensureSite } from './ensure-site.ts';
 import { isLinkable } from './link-actions.ts';
 import { checked, manifest, notFound } from './resource-actions.ts';
-import { addressesFor, described, settingsOf, type TokenAddresses } from './token-addresses.ts';
+import { addressesFor, reachText, settingsOf, type TokenAddresses } from './token-addresses.ts';
 import { requireRunning, waitForStatus, waitUntil, withSentence, type Context } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
 import { isResourceName } from '../../text/names.ts';
@@ -65,9 +65,7 @@ export async function issueToken(context: Context, file: string, options: IssueO
   terminal.note(
     `Transfer it to the other site securely, and redeem it there${end}: \`earshot token redeem ${file === '-' ? 'FILE' : file}\`\n`,
   );
-  terminal.note(
-    `Its link connects to ${described(issued.addresses)}.${issued.addresses.otherUrls.length === 0 ? '' : ' To try another address first, use --host.'}\n`,
-  );
+  terminal.note(`${reachText(issued.addresses)}\n`);
 }
 
 interface IssuedToken {

@@ -305,6 +305,8 @@ describe('tokens in a cluster', () => {
     const [token] = parseYaml(await readFile(file, 'utf8')) as readonly Stored[];
     assert.deepEqual(token?.spec, { url: grant.url, code: grant.code, ca: 'CA', linkCost: 3 });
     assert.equal(token.metadata.name, 'ticket');
+    const hosts = [...new Set(ENDPOINTS.map(({ host }) => host))].join(', alternatively to ');
+    assert.ok(err.endsWith(`It is redeemed at 192.0.2.9. Its link connects to ${hosts}.\n`), err);
   });
 
   it('are redeemed: what counts is the condition, then the link', async () => {
