@@ -33,7 +33,9 @@ export function linkRungs(facts: SiteFacts, subject: Subject, link: Link): reado
       codes: ['proxy-missing', 'not-a-proxy', 'proxy-refused'],
       ...(settings?.['proxy-configuration'] === undefined ? {} : { passes: shownValue(settings['proxy-configuration']) }),
     },
-    { id: 'link.tcp', codes: ['connecting', 'refused', 'unreachable', 'timeout'], condition: 'Operational', passes: 'connected' },
+    // The status of a Link in a cluster has no code, so only its message says which of the next steps fails.
+    { id: 'link.handshake', codes: [], condition: 'Operational' },
+    { id: 'link.tcp', codes: ['connecting', 'refused', 'unreachable', 'timeout'], passes: 'connected' },
     { id: 'link.tls', codes: [...HANDSHAKE_CODES, 'not-earshot'], condition: 'Operational', passes: 'mutual TLS 1.3' },
     {
       id: 'link.hello',

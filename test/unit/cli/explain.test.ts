@@ -187,6 +187,6 @@ describe('earshot explain in a cluster', () => {
     assert.deepEqual([cause.id, cause.code], ['site.authority', 'tls-expired']);
     assert.ok(steps.every(({ state }: { state: string }) => state !== 'unknown'));
     const link = JSON.parse((await cluster.earshot(['explain', 'link', 'east', '-o', 'json'])).out);
-    assert.deepEqual([link.cause.id, link.cause.says], ['link.tcp', 'Not operational: refused']);
+    assert.deepEqual([link.cause.id, link.cause.says], ['link.handshake', 'Not operational: refused']);
   });
 });
