@@ -78,18 +78,16 @@ function keyFiguresOf(size: NetworkSize, seconds: number): object {
         role: 'listener',
         open: key % 3,
         opened,
-        failed: key % 100 === 0 ? { 'tls-host-mismatch': opened } : {},
+        ...(key % 100 === 0 ? { failed: { 'tls-host-mismatch': opened } } : {}),
         bytes: { up: opened * 700, down: opened * 9_000 },
-        requests: 0,
-        errors: 0,
-        connect:
-          opened === 0
-            ? []
-            : [
+        ...(opened === 0
+          ? {}
+          : {
+              connect: [
                 [2 + (key % 5), half],
                 [4 + (key % 5), opened - half],
               ],
-        request: [],
+            }),
       };
     }),
   };

@@ -154,8 +154,14 @@ export function readSites(items: unknown, most: number): readonly SiteFacts[] {
 }
 
 export function readKeys(items: unknown, most: number): readonly KeyFacts[] {
+  // Tens of thousands of entries name a thousand sites.
+  const sites = new Map<string, string>();
+  const siteOf = (entry: UntrustedFields): string => {
+    const site = textOf(entry, 'site');
+    return sites.getOrInsert(site, site);
+  };
   const counts = (value: unknown): KeyFacts['listeners'] =>
-    recordsIn(value, most).map((entry) => ({ site: textOf(entry, 'site'), count: numberIn(entry, 'count') ?? 0 }));
+    recordsIn(value, most).map((entry) => ({ site: siteOf(entry), count: numberIn(entry, 'count') ?? 0 }));
   return recordsIn(items, most).map((entry) => ({
     // Not shortened: it identifies the key.
     key: textOf(entry, 'key', MOST_MESSAGE),

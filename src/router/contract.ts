@@ -353,16 +353,16 @@ export interface KeyFigures {
   readonly connector?: RoleFigures;
 }
 
-/** Counts of a routing key in one role, with its requests and without its sites. */
-export interface KeyCounts extends ConnectionCounts {
+/** Counts of a routing key in one role. There may be thousands of keys, so fields without counts are absent. */
+export interface KeyCounts extends Pick<ConnectionCounts, 'open' | 'opened' | 'bytes'>, Partial<Pick<ConnectionCounts, 'failed'>> {
   readonly key: string;
   readonly role: 'listener' | 'connector';
   /** Number of observed requests with a response, and of those with a status of 500 or above. */
-  readonly requests: number;
-  readonly errors: number;
+  readonly requests?: number;
+  readonly errors?: number;
   /** Number of latencies by the upper bound of their step in milliseconds. */
-  readonly connect: LatencySteps;
-  readonly request: LatencySteps;
+  readonly connect?: LatencySteps;
+  readonly request?: LatencySteps;
 }
 
 type LatencySteps = readonly (readonly [bound: number, count: number])[];

@@ -1,6 +1,7 @@
 /** Figures of routing keys for the router API, from the counts of this router since its start. */
 import { mergeLatencies, percentilesOf, type LatencyCounts } from '../../telemetry/latency-steps.ts';
 import type { ConnectionCounts, KeyCounts, KeyFiguresView, KeyFigures, RoleFigures } from '../contract.ts';
+import type { RequestMetrics } from '../observers/request-metrics.ts';
 import type { KeyMetrics, MetricsByKey } from './key-metrics.ts';
 
 export function viewFigures(metrics: MetricsByKey): KeyFiguresView {
@@ -39,16 +40,25 @@ function connectionCounts({ open, opened, failed, toServer: up, toClient: down }
 
 function countsOf(metrics: MetricsByKey, counted: KeyMetrics): KeyCounts {
   const { routingKey, role, connectTime } = counted;
-  // Requests are observed at listeners.
-  const observed = role === 'listener' ? [...metrics.requestsOf(routingKey)] : [];
-  const classes = observed.flatMap(({ counts }) => [...counts.values()]);
+  const { failed, ...counts } = connectionCounts(counted);
+  const connect = [...connectTime.steps.counts];
   return {
     key: routingKey,
     role,
-    ...connectionCounts(counted),
+    ...counts,
+    ...(counted.failed.size === 0 ? {} : { failed }),
+    ...(connect.length === 0 ? {} : { connect }),
+    // Requests are observed at listeners.
+    ...(role === 'listener' ? requestCounts([...metrics.requestsOf(routingKey)]) : {}),
+  };
+}
+
+function requestCounts(observed: readonly RequestMetrics[]): Pick<KeyCounts, 'requests' | 'errors' | 'request'> {
+  if (observed.length === 0) return {};
+  const classes = observed.flatMap(({ counts }) => [...counts.values()]);
+  return {
     requests: sum(classes.flat()),
     errors: sum(classes.map((counts) => counts[5] ?? 0)),
-    connect: [...connectTime.steps.counts],
     request: [...mergeLatencies(observed.map(({ latency }) => latency.steps.counts))],
   };
 }

@@ -34,7 +34,7 @@ test('connections are counted by the site at their other end, with their bytes a
   const connects = eastRouter.keyFigures?.ofKey('web').connector;
   assert.deepEqual(connects?.sites, [{ site: west.site.id, opened: 2, failed: 0, bytes }]);
   assert.deepEqual(
-    westRouter.keyFigures?.all().map(({ key, role, connect: steps }) => [key, role, steps.reduce((sum, [, count]) => sum + count, 0)]),
+    westRouter.keyFigures?.all().map(({ key, role, connect: steps = [] }) => [key, role, steps.reduce((sum, [, count]) => sum + count, 0)]),
     [['web', 'listener', 2]],
   );
 
