@@ -61,7 +61,7 @@ export class Steps {
   controller({ lease, now }: ExposureFacts, isCurrent: boolean): Check {
     const id = 'exposure.controller';
     // Objects that fail for this reason have one cause in common.
-    const steps = new Steps(LEASE);
+    const steps = new Steps(LEASE_OBJECT);
     return this.check(id, () => {
       const leader = 'unknown' in lease ? steps.unknown(id, lease.unknown) : steps.#leader(lease.value, now);
       if (!isCurrent) return leader;
@@ -92,7 +92,7 @@ export const CONTROLLER_ADVICE =
   'Install the chart with exposure.enabled, or look at its pods: kubectl get pods -A -l app.kubernetes.io/name=earshot';
 
 const LATER = 'What exists goes on. Changes and starting pods wait.';
-const LEASE = 'Lease/earshot-controller';
+export const LEASE_OBJECT = 'Lease/earshot-controller';
 /** Tolerated difference of clocks, in milliseconds, before a Lease counts as expired. */
 const CLOCK_DIFFERENCE = 60_000;
 const MOST_REASON = 253;

@@ -1,36 +1,38 @@
 /** Checks all exposed objects of a namespace, and what the exposure half needs in the cluster. */
 import { listeners, podListeners } from '../../api/listeners/index.ts';
 import { DRIVER_NAME } from '../../api/listeners/names.ts';
-import { endpointSlices, persistentVolumeClaims, pods, services, wholeName, type Resource } from '../../kube/resource.ts';
+import { endpointSlices, persistentVolumeClaims, pods, services, storageClasses, wholeName, type Resource } from '../../kube/resource.ts';
 import { printable } from '../../text/printable.ts';
 import { explainListener } from '../exposure/explain-listener.ts';
 import { explainPod } from '../exposure/explain-pod.ts';
 import { valueOf } from '../connection/site-facts.ts';
-import { Steps } from '../exposure/steps.ts';
+import { CONTROLLER_ADVICE, LEASE_OBJECT, Steps } from '../exposure/steps.ts';
 import type { CheckReport } from '../report.ts';
 import type { Step } from '../step.ts';
 import { askRight } from './access-review.ts';
 import type { ExplainPlace } from './explainable-kind.ts';
-import { csiNodes, events, gatherCommon, leaseNamespaces, listAll, type ExposurePlace } from './gather-exposure.ts';
+import { csiNodes, events, find, gatherCommon, leaseNamespaces, listAll, type ExposurePlace } from './gather-exposure.ts';
 import { findMissingDefinitions, gatherNamespace, snapshotPlace } from './gather-namespace.ts';
 import { namespaces, podSecurityStep } from './pod-security.ts';
+import { sites } from '../../api/skupper/index.ts';
+import { findServed } from './served-definitions.ts';
 import { listFirst } from '../../text/list-some.ts';
 
 type Checked = Pick<CheckReport, 'objects' | 'findings'>;
 
 interface Exposure extends Checked {
-  /** Whether the cluster has the exposure half. */
+  /** Whether the cluster has the exposure half, or should have it. */
   readonly isInstalled: boolean;
 }
 
 const NOTHING: Exposure = { isInstalled: false, objects: [], findings: [] };
 const MOST_NAMED = 8;
 
-/** Nothing in a cluster without the exposure half, and on a machine. */
+/** Nothing in a cluster with the connection half only, and on a machine. */
 export async function checkExposure({ cluster }: ExplainPlace): Promise<Exposure> {
   if (cluster === undefined) return NOTHING;
   const { missing, isInstalled } = await findMissingDefinitions(cluster);
-  if (!isInstalled) return NOTHING;
+  if (!isInstalled) return checkDefinitions(cluster);
   const place = snapshotPlace(cluster);
   const [exposed, rights, driver, security] = await Promise.all([
     gatherNamespace(place),
@@ -45,6 +47,28 @@ export async function checkExposure({ cluster }: ExplainPlace): Promise<Exposure
 }
 
 type Cluster = NonNullable<ExplainPlace['cluster']>;
+
+/** The controllers create the definitions when they start, so a cluster without them has a chart whose pods never ran, or none. */
+async function checkDefinitions(cluster: Cluster): Promise<Exposure> {
+  const { client, namespace, isConsole } = cluster;
+  if (isConsole === true) return NOTHING;
+  const [storageClass, ofSites] = await Promise.all([
+    find(snapshotPlace(cluster), storageClasses, DRIVER_NAME),
+    findServed(client, namespace, [sites]),
+  ]);
+  const isExpected = valueOf(storageClass) !== undefined;
+  if (!isExpected && ofSites.length > 0) return NOTHING;
+  const what = isExpected ? 'The exposure controller' : 'Earshot';
+  const step: Step = {
+    id: 'check.definitions',
+    object: LEASE_OBJECT,
+    state: 'fail',
+    code: 'not-running',
+    says: `${what} has never run in this cluster: its resource definitions are missing.`,
+    do: CONTROLLER_ADVICE,
+  };
+  return { isInstalled: true, objects: [], findings: [step] };
+}
 
 function missingStep({ plural, group }: Resource): Step {
   return {

@@ -167,6 +167,23 @@ test('a cluster without the exposure half has nothing to check', async () => {
   assert.deepEqual(nothing, { isInstalled: false, objects: [], findings: [] });
 });
 
+const ofExposure = ['listenerclasses', 'listeners', 'podlisteners'];
+const installed = { storageclasses: [{ metadata: { name: DRIVER_NAME }, provisioner: DRIVER_NAME }] };
+for (const [title, content, says] of [
+  ['the exposure half', { objects: installed, undefinedKinds: ofExposure }, /^The exposure controller has never run/],
+  ['Earshot', { objects: {}, undefinedKinds: [...ofExposure, 'sites'] }, /^Earshot has never run/],
+] as const) {
+  test(`a cluster in which no controller of ${title} ever ran fails, and its namespaces are not taken for sites`, async () => {
+    const { isInstalled, findings } = await checked(content);
+    assert.equal(isInstalled, true);
+    assert.deepEqual(
+      findings.map(({ object, state }) => `${object} ${state}`),
+      ['Lease/earshot-controller fail'],
+    );
+    assert.match(findings[0]?.says ?? '', says);
+  });
+}
+
 test('pods beyond a thousand are not explained, which is a finding', async () => {
   const many = Array.from({ length: 1_001 }, (_, at) => pod(`p${at}`, 'data'));
   const { objects: all, findings } = await checked({ objects: { ...objects, listeners: [], pods: many } });
