@@ -2,7 +2,7 @@
 import { access } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { kubeconfigFiles } from '../kube/client/kubeconfig-files.ts';
-import type { KubeClient, PodAccess } from '../kube/contract.ts';
+import type { Discovery, KubeClient, PodAccess } from '../kube/contract.ts';
 import type { ClusterPlace } from '../platform/kubernetes/resources.ts';
 import { layoutOf } from '../platform/linux/layout.ts';
 import { directoryResources, conventions as machineWays } from '../platform/linux/resources.ts';
@@ -73,7 +73,7 @@ export async function requireMachine(words: PlaceWords, command: string): Promis
 }
 
 export interface Cluster {
-  readonly client: KubeClient & PodAccess;
+  readonly client: KubeClient & PodAccess & Partial<Discovery>;
   readonly place: ClusterPlace;
 }
 

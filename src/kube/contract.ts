@@ -98,6 +98,12 @@ export interface KubeClient extends ListWatch, AsyncDisposable {
   delete(of: Resource, key: Key, options?: DeleteOptions): Promise<void>;
 }
 
+/** What the API server offers. By default, everyone who is signed in may ask. */
+export interface Discovery {
+  /** Whether the API server has the kind. */
+  serves(of: Resource, options?: RequestOptions): Promise<boolean>;
+}
+
 /** Requests to one pod, on behalf of a user. */
 export interface PodAccess {
   /** Returns the last lines of a container's log. */

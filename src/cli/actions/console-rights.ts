@@ -1,7 +1,7 @@
 /** Rights that a console in a cluster needs, and what it lacks. */
 import { skupperKinds, skupperResources, type SkupperKind } from '../../api/skupper/index.ts';
 import { findServed } from '../../explain/gather/served-definitions.ts';
-import type { KubeClient } from '../../kube/contract.ts';
+import type { Discovery, KubeClient } from '../../kube/contract.ts';
 import { wholeName } from '../../kube/resource.ts';
 import type { RouterReach } from '../../platform/kubernetes/router-reach.ts';
 import { lacksRight, type Reader, type RouterRights } from '../../platform/kubernetes/router-rights.ts';
@@ -15,7 +15,7 @@ export interface ConsoleRights extends RouterRights {
 
 /** A right that the API server does not answer for is tried. @param unread kinds that are not read, whatever the rights */
 export async function readConsoleRights(
-  client: Pick<KubeClient, 'create' | 'page'>,
+  client: Pick<KubeClient, 'create' | 'page'> & Partial<Discovery>,
   namespace: string,
   reach: Pick<RouterReach, 'needs'>,
   unread: readonly SkupperKind[],

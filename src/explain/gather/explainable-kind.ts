@@ -1,5 +1,5 @@
 /** Contract of a kind that `earshot explain` and the console can explain. */
-import type { KubeClient, PodAccess } from '../../kube/contract.ts';
+import type { Discovery, KubeClient, PodAccess } from '../../kube/contract.ts';
 import type { Explanation } from '../step.ts';
 import type { SiteSources } from './gather-site.ts';
 
@@ -7,7 +7,11 @@ import type { SiteSources } from './gather-site.ts';
 export interface ExplainPlace {
   readonly site: SiteSources;
   /** Undefined on a machine. `isConsole` as in `ExposurePlace`. */
-  readonly cluster?: { readonly client: KubeClient & PodAccess; readonly namespace: string; readonly isConsole?: boolean };
+  readonly cluster?: {
+    readonly client: KubeClient & PodAccess & Partial<Discovery>;
+    readonly namespace: string;
+    readonly isConsole?: boolean;
+  };
   /** Whether to send traffic. */
   readonly probe: boolean;
 }

@@ -2,7 +2,7 @@
 import { listeners } from '../../api/listeners/index.ts';
 import { targetOf } from '../../exposure/cluster/volumes.ts';
 import { claimsOf } from '../../exposure/cluster/starting-pods.ts';
-import type { KubeClient } from '../../kube/contract.ts';
+import type { Discovery, KubeClient } from '../../kube/contract.ts';
 import type { KubeObject, PersistentVolume, PersistentVolumeClaim, Pod } from '../../kube/objects.ts';
 import { persistentVolumeClaims, persistentVolumes, pods, type Resource } from '../../kube/resource.ts';
 import { limitTable } from '../../limits/table.ts';
@@ -22,7 +22,7 @@ import {
 import { exposureDefinitions, findServed } from './served-definitions.ts';
 
 interface Cluster extends Pick<ExposurePlace, 'namespace' | 'isConsole'> {
-  readonly client: Pick<KubeClient, 'find' | 'list' | 'page'>;
+  readonly client: Pick<KubeClient, 'find' | 'list' | 'page'> & Partial<Discovery>;
 }
 
 const MOST_EXPLAINED = limitTable.exposedObjects.value;

@@ -12,7 +12,7 @@ import type {
 import type { Exchange } from './exchange.ts';
 import type { KubeObject } from '../objects.ts';
 import { keyString } from '../key.ts';
-import { collectionPath, objectPath, selectionQuery, withQuery, type Query } from './path.ts';
+import { collectionPath, groupPath, objectPath, selectionQuery, withQuery, type Query } from './path.ts';
 import { apiVersionOf, pods } from '../resource.ts';
 import type { Resource } from '../resource.ts';
 import type { Verb } from './retry.ts';
@@ -40,6 +40,17 @@ const PAGE_SIZE = 500;
 
 export function getCall(of: Resource, key: Key, options: { readonly signal?: AbortSignal }): Call {
   return { ...objectCall('get', of, key), method: 'GET', path: objectPath(of, key), signal: options.signal };
+}
+
+export function kindsCall(of: Resource, options: { readonly signal?: AbortSignal }): Call {
+  return {
+    verb: 'list',
+    name: `list kinds of ${apiVersionOf(of)}`,
+    resource: 'kinds',
+    method: 'GET',
+    path: groupPath(of),
+    signal: options.signal,
+  };
 }
 
 export function pageCall(of: Resource, selection: Selection, options: PageOptions): Call {

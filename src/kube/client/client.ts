@@ -3,7 +3,19 @@ import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
 
 import { pause } from '../../work/pause.ts';
-import { applyCall, createCall, deleteCall, getCall, logCall, pageCall, patchCall, portCall, proxyCall, watchCall } from './call.ts';
+import {
+  applyCall,
+  createCall,
+  deleteCall,
+  getCall,
+  logCall,
+  kindsCall,
+  pageCall,
+  patchCall,
+  portCall,
+  proxyCall,
+  watchCall,
+} from './call.ts';
 import type { Call } from './call.ts';
 import type { ConfigSource } from './connection.ts';
 import type {
@@ -13,13 +25,14 @@ import type {
   Page,
   PageOptions,
   PatchOptions,
+  Discovery,
   PodAccess,
   RequestOptions,
   Selection,
   WatchOptions,
   WriteOptions,
 } from '../contract.ts';
-import { decodeEvent, decodeObject, decodePage } from './decode.ts';
+import { decodeEvent, decodeObject, decodeKinds, decodePage } from './decode.ts';
 import { ApiError, TransportError } from '../errors.ts';
 import type { Answer, StreamedBody } from './exchange.ts';
 import { LineDecoder } from './lines.ts';
@@ -55,7 +68,7 @@ export interface ClientOptions {
   readonly refreshPause?: number;
 }
 
-export function createClient(options: ClientOptions): KubeClient & PodAccess {
+export function createClient(options: ClientOptions): KubeClient & PodAccess & Discovery {
   return new Client(options);
 }
 
@@ -68,7 +81,7 @@ const WATCH_GRACE = 15_000;
 /** Maximum time of following a log: a day, in milliseconds. */
 const LOG_FOLLOWED = 86_400_000;
 
-class Client implements KubeClient, PodAccess {
+class Client implements KubeClient, PodAccess, Discovery {
   readonly #options: ClientOptions;
   readonly #transport: Transport;
   readonly #headers: readonly string[];
@@ -107,6 +120,16 @@ class Client implements KubeClient, PodAccess {
     const call = pageCall(of, selection, options);
     const answer = await this.#send(call);
     return decodePage(call.name, of, answer.body);
+  }
+
+  async serves(of: Resource, options: RequestOptions = {}): Promise<boolean> {
+    const call = kindsCall(of, options);
+    try {
+      return decodeKinds(call.name, (await this.#send(call)).body).includes(of.plural);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return false;
+      throw error;
+    }
   }
 
   async watch<T extends KubeObject>(of: Resource<T>, options: WatchOptions<T>): Promise<void> {

@@ -25,6 +25,14 @@ export function decodeObject<T extends KubeObject>(call: string, body: Buffer): 
   return object as T;
 }
 
+/** Plurals in an APIResourceList. */
+export function decodeKinds(call: string, body: Buffer): readonly string[] {
+  const list = parse(call, body.toString('utf8'));
+  const kinds = isRecord(list) ? list['resources'] : undefined;
+  if (!Array.isArray(kinds)) throw malformed(call, 'the response is not a list of kinds');
+  return kinds.flatMap((kind: unknown) => (isRecord(kind) && typeof kind['name'] === 'string' ? [kind['name']] : []));
+}
+
 /** Decodes a list page. Items of built-in lists lack apiVersion and kind, unlike watched objects, so both are added. */
 export function decodePage<T extends KubeObject>(call: string, of: Resource<T>, body: Buffer): Page<T> {
   const list = parse(call, body.toString('utf8'));

@@ -17,9 +17,14 @@ export function objectPath(of: Resource, key: { namespace?: string; name: string
   return `${collectionPath(of, key.namespace)}/${segment(`name of a ${of.kind}`, key.name)}${tail}`;
 }
 
+/** Path of the kinds of a group. */
+export function groupPath({ group, version }: Resource): string {
+  return group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+}
+
 /** Path of all objects of a kind, or of those in a namespace. */
 export function collectionPath(of: Resource, namespace: string | undefined): string {
-  const group = of.group === '' ? `/api/${of.version}` : `/apis/${of.group}/${of.version}`;
+  const group = groupPath(of);
   if (namespace === undefined) return `${group}/${of.plural}`;
   if (!of.namespaced) throw new EarshotError('kube-name', `${of.kind} is cluster-scoped and takes no namespace.`);
   return `${group}/namespaces/${segment('namespace', namespace)}/${of.plural}`;

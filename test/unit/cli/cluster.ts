@@ -11,6 +11,7 @@ import { CommanderError } from 'commander';
 import { skupperResources } from '../../../src/api/skupper/index.ts';
 import { isSkupperKind, validateResource } from '../../../src/api/skupper/validate.ts';
 import { exitCodeOf } from '../../../src/cli/errors.ts';
+import { definitions } from '../../../src/explain/gather/served-definitions.ts';
 import { buildProgram } from '../../../src/cli/program.ts';
 import type { KubeObject } from '../../../src/kube/objects.ts';
 import { isRecord } from '../../../src/text/is-record.ts';
@@ -147,6 +148,9 @@ export class Cluster implements AsyncDisposable {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '' } = request;
     const { pathname, searchParams: query } = new URL(url, 'http://server');
+    const [, ofGroup] = /^\/apis\/([^/]+)\/[^/]+$/.exec(pathname) ?? [];
+    const kinds = definitions.filter(({ group }) => group === ofGroup).map(({ plural }) => ({ name: plural }));
+    if (ofGroup !== undefined) return send(response, 200, { resources: kinds });
     const what = pathname.replace(/^.*\/namespaces\/[^/]+\//, '');
     const said = await text(request);
     const asked: Asked = { method, what, query, body: said === '' ? undefined : JSON.parse(said) };

@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { clusterSources } from '../../../src/cli/actions/console-cluster.ts';
+import { readConsoleRights } from '../../../src/cli/actions/console-rights.ts';
 import type { OpenSources } from '../../../src/cli/actions/console-sources.ts';
 import { openCluster } from '../../../src/cli/resources.ts';
 import { History } from '../../../src/console/history.ts';
 import { readObserved } from '../../../src/console/observed-site.ts';
 import { Watcher } from '../../../src/console/watcher.ts';
+import { clusterOf } from '../explain/support-cluster.ts';
 import { metricsOf } from '../console/memory-sources.ts';
 import { Cluster, condition, ready } from './cluster.ts';
 import { limitRights, REVIEWS, startRouterPods, storeIdentity } from './router-pods.ts';
@@ -50,6 +52,14 @@ async function read({ sources }: OpenSources): Promise<Watcher> {
 }
 
 describe('sources of the console in a cluster', () => {
+  it('need no right to Sites if the cluster does not have the kind', async () => {
+    const reach = { needs: { metrics: [], api: [] } };
+    const rightsWith = async (undefinedKinds: readonly string[]) =>
+      readConsoleRights(clusterOf({ objects: {}, denied: ['sites'], undefinedKinds }), 'shop', reach, []);
+    assert.deepEqual((await rightsWith(['sites'])).refused, []);
+    assert.deepEqual((await rightsWith([])).refused, ['Site']);
+  });
+
   it('have the site, its links and keys from statuses, and figures from the routers', async () => {
     await using cluster = await siteInCluster();
     await using sources = await open(cluster);

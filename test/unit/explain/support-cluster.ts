@@ -1,5 +1,5 @@
 import { ApiError, TransportError } from '../../../src/kube/errors.ts';
-import type { KubeClient, Selection } from '../../../src/kube/contract.ts';
+import type { Discovery, KubeClient, Selection } from '../../../src/kube/contract.ts';
 import type { KubeObject } from '../../../src/kube/objects.ts';
 import type { Resource } from '../../../src/kube/resource.ts';
 
@@ -26,7 +26,7 @@ export function clusterOf({
   unlisted = [],
   failing = [],
   undefinedKinds = [],
-}: ClusterContent): Pick<KubeClient, 'find' | 'list' | 'page' | 'create'> {
+}: ClusterContent): Pick<KubeClient, 'find' | 'list' | 'page' | 'create'> & Discovery {
   const read = <T extends KubeObject>({ plural }: Resource<T>, namespace: string | undefined, refused = denied): readonly T[] => {
     if (refused.includes(plural)) throw new ApiError('GET', { status: 403, reason: 'Forbidden', message: `${plural} is forbidden` });
     if (failing.includes(plural)) throw new TransportError('kube-timeout', `GET ${plural}: no answer within 5 s`, { sent: true });
@@ -41,6 +41,7 @@ export function clusterOf({
       yield* read(of, namespace, [...denied, ...unlisted]);
     },
     page: async (of, { namespace }) => ({ items: read(of, namespace, [...denied, ...unlisted]), resourceVersion: '1' }),
+    serves: async ({ plural }) => !undefinedKinds.includes(plural),
     create: async (_of, object) => {
       const { spec } = object as Stored & { readonly spec?: { readonly resourceAttributes?: { readonly resource: string } } };
       return { ...object, status: { allowed: !denied.includes(spec?.resourceAttributes?.resource ?? '') } };

@@ -44,6 +44,16 @@ describe('the client: what it sends', () => {
     assert.equal(server.requests[0]?.headers['user-agent'], 'test/1');
   });
 
+  it('asks which kinds a group has, and a group that does not exist has none', async () => {
+    const kinds: RawHandler = (_request, socket) => answer(socket, 200, { kind: 'APIResourceList', resources: [{ name: 'listeners' }, 7] });
+    const none: RawHandler = (_request, socket) => answer(socket, 404, '404 page not found');
+    await using server = await RawServer.start(inTurn(kinds, kinds, none));
+    await using client = server.client();
+    const classes = resource('listeners.stackable.tech/v1alpha1', 'ListenerClass', 'listenerclasses', 'cluster');
+    assert.deepEqual([await client.serves(listeners), await client.serves(classes), await client.serves(listeners)], [true, false, false]);
+    assert.equal(server.requests[0]?.path, '/apis/listeners.stackable.tech/v1alpha1');
+  });
+
   it('sends a server-side apply with the type filled in, the field manager and force', async () => {
     await using server = await RawServer.start(ok);
     await using client = server.client();

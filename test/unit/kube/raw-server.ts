@@ -5,7 +5,6 @@ import { createServer as createTlsServer } from 'node:tls';
 
 import { createClient, type ClientOptions } from '../../../src/kube/client/client.ts';
 import { fixedConfig } from '../../../src/kube/client/connection.ts';
-import type { KubeClient, PodAccess } from '../../../src/kube/contract.ts';
 import type { Certificate } from '../support/certificate.ts';
 
 /** A received request, byte for byte. */
@@ -61,7 +60,7 @@ export class RawServer implements AsyncDisposable {
     return this.#connections;
   }
 
-  client(options: Partial<ClientOptions> = {}): KubeClient & PodAccess {
+  client(options: Partial<ClientOptions> = {}): ReturnType<typeof createClient> {
     return createClient({ config: fixedConfig({ server: this.url }), userAgent: 'test/1', fieldManager: 'tester', ...options });
   }
 
