@@ -95,7 +95,7 @@ function requestStep({ pod, podListeners, podEvents }: PodFacts, steps: Steps): 
   return steps.of(id, podListeners, (found) => {
     if (found !== undefined) return steps.pass(id, name);
     const failed = failedMount(podEvents);
-    if (failed !== undefined) return steps.fail(id, failed.message, { code: failed.reason, since: failed.at });
+    if (failed !== undefined) return steps.fail(id, failed.message, { code: failed.reason, since: failed.at, do: RETRY_ADVICE });
     return steps.wait(id, `The driver has not requested the volumes yet: PodListeners ${name} does not exist.`);
   });
 }
@@ -131,7 +131,7 @@ function mountedStep({ pod, podEvents }: PodFacts, steps: Steps): CheckResult {
   if (pod.spec?.nodeName === undefined) return [];
   if (hasMounted(pod)) return steps.pass(id, 'mounted');
   const failed = failedMount(podEvents);
-  if (failed !== undefined) return steps.fail(id, failed.message, { code: failed.reason, since: failed.at });
+  if (failed !== undefined) return steps.fail(id, failed.message, { code: failed.reason, since: failed.at, do: RETRY_ADVICE });
   return steps.wait(id, 'The kubelet has not mounted the volumes yet.');
 }
 
@@ -155,6 +155,9 @@ function filesStep({ pod, podListeners, driverVolumes }: PodFacts, { name, volum
 }
 
 const DRIVER_LOG = "See the log of the node driver on the pod's node: kubectl logs -l app.kubernetes.io/component=node -n NAMESPACE";
+
+/** The event stays while the kubelet pauses, also if its cause is gone. */
+const RETRY_ADVICE = 'The kubelet tries again after pauses of up to two minutes. If the cause is gone, delete the pod to skip the pause.';
 
 function failedMount(events: PodFacts['podEvents']): ReturnType<typeof latestWarning> {
   return latestWarning((valueOf(events) ?? []).filter(({ reason }) => reason === 'FailedMount'));

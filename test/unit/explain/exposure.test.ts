@@ -453,7 +453,7 @@ suite('the explanation of a pod with listener volumes', () => {
       'the mount fails before the driver is asked',
       { pod: starting, podListeners: { value: undefined }, podEvents: { value: [warning('FailedMount', 'driver not found')] } },
       'pod.request fail FailedMount',
-      /driver not found/,
+      /driver not found The kubelet tries again/,
     ],
     [
       'the mount waits for a load balancer',
