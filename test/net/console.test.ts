@@ -174,7 +174,8 @@ test('a console with a history file shows the past after its restart', async (t)
   const show = async (program: Program): Promise<Page> => {
     const page = await openPage(browser, []);
     await page.goto(await linkOf(program));
-    await see(page, 'Overview');
+    // The page is there before the link has become a session.
+    await page.waitForFunction("sessionStorage.getItem('earshot-bearer') !== null");
     return page;
   };
   const first = await startConsole(pair, '--history', file);
