@@ -1,11 +1,13 @@
 /** Reads the figures of routing keys from `/v1/figures` of a router (pure). They are untrusted. */
 import { fieldsIn, numberIn, recordsIn, textIn, type UntrustedFields } from '../text/untrusted-fields.ts';
-import { addSteps, emptySample, isCount, roleOf, type KeySample, type Sample, type SampleOfKey } from './samples.ts';
+import { emptySample, isCount, roleOf, type KeySample, type Sample, type SampleOfKey } from './samples.ts';
 
 /** Characters of a routing key, and of other names. */
 const [MOST_KEY, MOST_NAME] = [1_024, 253];
 /** Reasons of failures of one key. */
 const MOST_REASONS = 128;
+/** Steps of one histogram. */
+const MOST_STEPS = 128;
 
 /**
  * @param most number of keys; further ones are left out
@@ -52,4 +54,13 @@ function readCounts(item: UntrustedFields): KeySample {
 function countIn(fields: UntrustedFields, name: string): number {
   const count = fields[name];
   return isCount(count) ? count : 0;
+}
+
+function addSteps(sample: KeySample, name: 'connect' | 'request', steps: unknown): void {
+  for (const step of Array.isArray(steps) ? steps.slice(0, MOST_STEPS) : []) {
+    const [bound, count]: readonly unknown[] = Array.isArray(step) ? step : [];
+    if (!isCount(bound) || !isCount(count)) continue;
+    const to = (sample[name] ??= new Map());
+    to.set(bound, (to.get(bound) ?? 0) + count);
+  }
 }

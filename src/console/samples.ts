@@ -1,5 +1,4 @@
-/** Figures of routing keys, and how they are read from the metrics of an older router (pure). */
-import { fieldsIn, recordsIn } from '../text/untrusted-fields.ts';
+/** Figures of routing keys, and how they are read from the metrics of a router (pure). */
 
 /** Counts since the router started. */
 export interface KeySample {
@@ -84,7 +83,7 @@ export class SampleReader {
     if (!line.startsWith(PREFIX)) return;
     const [brace, space] = [line.indexOf('{'), line.lastIndexOf(' ')];
     const name = line.slice(0, brace === -1 ? space : brace);
-    // There are many of these, and `/v1/latencies` has finer ones.
+    // There are many of these, and `/v1/figures` has finer ones.
     if (OF_HISTOGRAM.test(name)) return;
     const value = Number(line.slice(space + 1));
     if (!Number.isFinite(value)) return;
@@ -109,32 +108,9 @@ export class SampleReader {
     this.#keys.set(idOf(role, key), { key: copied(key), role, sample });
     return sample;
   }
-
-  /** Adds `/v1/latencies` of the same router. Latencies of other keys are left out. */
-  addLatencies(answer: unknown): void {
-    for (const item of recordsIn(fieldsIn(answer)['items'])) {
-      const { role, key } = item;
-      const sample = typeof role === 'string' && typeof key === 'string' ? this.#keys.get(idOf(role, key))?.sample : undefined;
-      if (sample === undefined) continue;
-      addSteps(sample, 'connect', item['connect']);
-      addSteps(sample, 'request', item['request']);
-    }
-  }
 }
 
 export const roleOf = (text: unknown): Role | undefined => roles.find((role) => role === text);
-
-/** Most steps of one histogram that are read. */
-const MOST_STEPS = 128;
-
-export function addSteps(sample: KeySample, name: 'connect' | 'request', steps: unknown): void {
-  for (const step of Array.isArray(steps) ? steps.slice(0, MOST_STEPS) : []) {
-    const [bound, count]: readonly unknown[] = Array.isArray(step) ? step : [];
-    if (!isCount(bound) || !isCount(count)) continue;
-    const to = (sample[name] ??= new Map());
-    if (to.size < MOST_STEPS) add(to, bound, count);
-  }
-}
 
 export const isCount = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
 

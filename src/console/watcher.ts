@@ -362,11 +362,10 @@ export class Watcher {
     return readFigures(figures, 2 * limitTable.consoleKeys.value) ?? (await this.#sampleOfMetrics(router));
   }
 
-  /** A router of version 0.1.0 has no figures in its API. In a cluster, metrics need other rights than the API. */
+  /** Without latencies. In a cluster, metrics need other rights than the API. An older router has no figures in its API. */
   async #sampleOfMetrics(router: string): Promise<Sample> {
     const reader = new SampleReader(2 * limitTable.consoleKeys.value);
     await this.#sources.metrics(router, (text) => reader.read(text));
-    reader.addLatencies(await this.#sources.ask(router, '/v1/latencies').catch(() => undefined));
     return reader.sample;
   }
 

@@ -144,9 +144,6 @@ export class RouterApi {
         return { GET: () => this.#requests(query) };
       case '/v1/figures':
         return { GET: () => ok({ asOf: this.#asOf(), ...(figures() ?? { certificates: [], items: [] }) }) };
-      // Consoles of version 0.1.0 read these besides the metrics.
-      case '/v1/latencies':
-        return { GET: () => ok({ asOf: this.#asOf(), items: this.#sources.keyFigures()?.all() ?? [] }) };
       case '/v1/changes':
         return { GET: () => ok(this.#changes(since)) };
       case PROBE_PATH:

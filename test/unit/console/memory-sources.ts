@@ -12,10 +12,9 @@ export interface MemoryState {
   keys: readonly object[];
   links: object;
   changes: object;
-  /** Undefined for a router of an older version, which has metrics and latencies. */
+  /** Undefined for a router of an older version, which has metrics only. */
   figures: object | undefined;
   metrics: string;
-  latencies: object;
   objects: readonly SkupperResource[];
   routers: readonly string[];
   notRunning: string | undefined;
@@ -48,7 +47,6 @@ export function memoryState(): MemoryState {
     changes: { version: 'e-0', items: [] },
     figures: figuresOf(0, 0),
     metrics: metricsOf(0, 0),
-    latencies: latenciesOf(0),
     objects: [
       object('Site', 'west', {}, 'Ready'),
       object('Listener', 'web', { routingKey: 'web', port: 8080, host: '0.0.0.0' }, 'Ready'),
@@ -127,10 +125,6 @@ earshot_router_event_loop_delay_seconds{quantile="0.99"} 0.004
 `;
 }
 
-export function latenciesOf(opened: number): object {
-  return { items: [{ key: 'web', role: 'listener', connect: [[2, opened]], request: [] }] };
-}
-
 export function memorySources(state: MemoryState): ConsoleSources {
   const { observe } = state;
   const answers: Readonly<Record<string, () => object | undefined>> = {
@@ -140,7 +134,6 @@ export function memorySources(state: MemoryState): ConsoleSources {
     '/v1/links': () => state.links,
     '/v1/changes': () => state.changes,
     '/v1/figures': () => state.figures,
-    '/v1/latencies': () => state.latencies,
   };
   return {
     resources: {
