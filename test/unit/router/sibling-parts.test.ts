@@ -78,7 +78,7 @@ test('the router of a network reports its listeners to the others, which keep th
     listeners: [listener('Listener/h', await freePort())],
     siblings: siblings(host, [net]),
   });
-  const second = await start({
+  await using second = await start({
     ...base,
     router: 'net',
     network: 'apps',
@@ -86,12 +86,12 @@ test('the router of a network reports its listeners to the others, which keep th
     connectors: [{ name: 'Connector/c', routingKey: 'a', hosts: ['127.0.0.1'], port: 9, probe: 'none' }],
     siblings: siblings(net, [host]),
   });
-  await until(
-    first,
-    'the listener of the network',
-    ({ siblingParts }) => siblingParts?.['net']?.['Listener/n']?.listener?.listening === true,
-  );
+  // Each part has a report of its own.
+  await until(first, 'the listener and the connector of the network', ({ siblingParts: { net: parts } = {} }) => {
+    return parts?.['Listener/n']?.listener?.listening === true && parts['Connector/c'] !== undefined;
+  });
   assert.deepEqual(first.state.siblingParts?.['net']?.['Connector/c'], { connector: { matched: true } });
+  await until(second, 'the other router', ({ siblingParts }) => siblingParts?.['host'] !== undefined);
   assert.deepEqual(second.state.siblingParts, { host: {} });
   await second[Symbol.asyncDispose]();
   await until(first, 'nothing to be known', ({ siblingParts }) => siblingParts === undefined);
