@@ -36,8 +36,7 @@ export function clusterSources(cluster: Cluster, until: AbortSignal): Promise<Op
     reach: reachThroughApiServer(cluster.client, cluster.place.namespace),
     unread: [],
     isConsole: false,
-    hasRevocations: true,
-    hasExposure: true,
+    readsAll: true,
   });
 }
 
@@ -53,8 +52,7 @@ export async function inClusterSources(cluster: Cluster, until: AbortSignal, isR
     reach: reachDirectly,
     unread: ['AccessGrant', 'AccessToken'],
     isConsole: true,
-    hasRevocations: isReviewed,
-    hasExposure: isReviewed,
+    readsAll: isReviewed,
   });
   return { ...open, users: new ReviewedAccess(clusterReviewer(client, place.namespace)) };
 }
@@ -68,14 +66,14 @@ interface Reading {
   readonly unread: readonly SkupperKind[];
   /** Whether the rights are those of an account of the console, not of its only user. */
   readonly isConsole: boolean;
-  readonly hasRevocations: boolean;
-  readonly hasExposure: boolean;
+  /** Whether it reads revocations and exposed objects too. */
+  readonly readsAll: boolean;
 }
 
 async function openSources(
   { client, place }: Cluster,
   until: AbortSignal,
-  { subject, reach, unread, isConsole, hasRevocations, hasExposure }: Reading,
+  { subject, reach, unread, isConsole, readsAll }: Reading,
 ): Promise<OpenSources> {
   const { namespace } = place;
   const end = new AbortController();
@@ -113,7 +111,7 @@ async function openSources(
       where: resources.where,
       commandFlags: resources.commandFlags,
       list: (kind) => resources.list(kind),
-      ...(hasRevocations ? { revoked: async () => (await ledgerOf(client, namespace)).revoked() } : {}),
+      ...(readsAll ? { revoked: async () => (await ledgerOf(client, namespace)).revoked() } : {}),
       // The routers' pods are watched, and resources in a cluster have no problems besides their statuses.
       about: () => Promise.resolve({ location: ['Cluster', place.cluster], running: [], routers: [], problems: [] }),
       // Without a Site, the console says so itself.
@@ -131,7 +129,7 @@ async function openSources(
     },
     notReadable: () => describeMissingRights(rights, reader),
     redacted,
-    ...(hasExposure ? { exposure: async () => ((await mayExpose()) ? readExposure(exposurePlace) : undefined) } : {}),
+    ...(readsAll ? { exposure: async () => ((await mayExpose()) ? readExposure(exposurePlace) : undefined) } : {}),
     explain: (kind, name, probe) =>
       explainObject({ site: { resources, ...routerSources(routers) }, cluster: exposurePlace, probe }, kind, name),
     now: () => Date.now(),
