@@ -41,7 +41,7 @@ const meanings: readonly (readonly [code: number, meaning: string])[] = [
   [exitCodes['not-found'], 'the named object does not exist'],
   [exitCodes.exists, 'the object to create exists already'],
   [exitCodes['not-running'], 'no process runs the namespace'],
-  [exitCodes.interrupted, 'Ctrl-C ended the wait; what the command had requested stays'],
+  [exitCodes.interrupted, 'Ctrl-C ended the wait; nothing was undone'],
 ];
 
 const before = `

@@ -6,7 +6,7 @@ import { COUNTS, emptySample, sinceSample, type KeySample, type Role, type Sampl
 
 const WIDTH = COUNTS.length;
 
-/** What is not a single number. Samples of a key without a change have the same object. */
+/** Failures and latencies. Samples of a key without a change have the same object. */
 interface Details {
   readonly failures: KeySample['failures'];
   /** Bounds and counts alternate. */
@@ -14,7 +14,7 @@ interface Details {
   readonly request: readonly number[] | undefined;
 }
 
-/** One sample. Each key has a slot in both. */
+/** One sample. Each key has a slot in both fields. */
 interface Row {
   /** Counts of a slot after those of another; NaN if the sample lacks the key. */
   counts: Float64Array;

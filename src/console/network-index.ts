@@ -1,4 +1,4 @@
-/** What views count and list of a network, computed once until its sites or keys change (pure). */
+/** Counts and links of a network for the views, computed once until its sites or keys change (pure). */
 
 /** A link between two other sites. Both ends announce it; `from` is the one whose site is listed first. */
 export interface LinkBetween {

@@ -238,7 +238,7 @@ export const modules = {
     'no-home': ['exit', 'The user has no home directory for namespaces.', 'Set `EARSHOT_HOME`.'],
     'not-ready': ['exit', 'Timed out. The operation may still complete.',
       'Check again with `earshot status`.'],
-    interrupted: ['exit', 'Ctrl-C ended the wait. What the command had requested stays.', 'Check again with `earshot status`.'],
+    interrupted: ['exit', 'Ctrl-C ended the wait. Nothing was undone.', 'Check again with `earshot status`.'],
     'not-found': ['exit answer', 'The named object does not exist.', 'Correct the name, unless the object was deleted.'],
     exists: ['exit', 'The object to create already exists.', 'Choose another name, or use the existing object.'],
     'unknown-site': ['exit', 'No site of that name is in the network, and no certificate was ever issued to one.', 'Correct the name; the message lists known sites.'],

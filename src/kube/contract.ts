@@ -98,7 +98,7 @@ export interface KubeClient extends ListWatch, AsyncDisposable {
   delete(of: Resource, key: Key, options?: DeleteOptions): Promise<void>;
 }
 
-/** What the API server offers. By default, everyone who is signed in may ask. */
+/** Kinds that the API server has. By default, all authenticated users may ask for them. */
 export interface Discovery {
   /** Whether the API server has the kind. */
   serves(of: Resource, options?: RequestOptions): Promise<boolean>;

@@ -123,7 +123,7 @@ describe('a listener volume that cannot be mounted yet', { timeout: 400_000, con
     await namespace.create(claim(name, byClass(className)), pod('long', { volumes: { listener: name }, ports: CONTAINER_PORTS }));
     await namespace.event(
       { kind: 'Pod', name: 'long' },
-      /listener volume waits: .*allows them 63 characters; this one has 65\. Use a shorter name \(for a volume: of its claim; that of an ephemeral volume is POD-VOLUME\)/,
+      /listener volume waits: .*allows them 63 characters; this one has 65\. Use a shorter name\. A volume's Listener has the name of its claim, and an ephemeral claim is named POD-VOLUME/,
     );
     assert.equal(await namespace.get(API, 'Listener', name), undefined);
   });

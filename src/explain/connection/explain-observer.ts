@@ -63,7 +63,7 @@ function observerRungs(site: SiteFacts, facts: ObserverFacts, spec: ObserverSpec
   ];
 }
 
-/** What the condition `Deployed` reports; undefined if the console answers or the status is not written yet. */
+/** The problem of the condition `Deployed`; undefined if the console answers or the status is not written yet. */
 function problemOf(observer: NetworkObserver): ObjectProblem | undefined {
   const deployed = conditionOf(observer, 'Deployed');
   if (deployed === undefined || deployed.status === 'True') return undefined;
@@ -143,7 +143,7 @@ function serviceStep(step: Step, { service }: ObserverFacts, { name, service: { 
   return { id, object, ...adviceOn('processing'), says: `the Service ${name} does not exist yet` };
 }
 
-/** Fields without effect are no failure: the console works without them. */
+/** Fields without effect are a warning: the console works without them. */
 function fieldsStep(step: Step, { observer }: ObserverFacts): Step {
   const supported = conditionOf(observer, 'SpecSupported');
   if (supported?.status !== 'False') return step;

@@ -41,7 +41,7 @@ function causeOf(pod: Pod): string {
   return unmet?.message ?? `phase ${pod.status?.phase ?? 'Pending'}`;
 }
 
-/** Whether none of the pods has failed, or has existed longer than pods usually need. */
+/** Whether all pods may still become ready: none has failed or has existed longer than pods usually need. */
 export function areStarting(pods: readonly Pod[], now: number): boolean {
   return pods.every(({ metadata, status }) => {
     const hasFailed = (status?.containerStatuses ?? []).some(({ lastState }) => lastState?.terminated !== undefined);

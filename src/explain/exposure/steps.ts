@@ -57,7 +57,7 @@ export class Steps {
     return 'unknown' in source ? this.unknown(id, source.unknown) : check(source.value);
   }
 
-  /** A replica of the controller leads. `isCurrent`: the present object needs none, since it is processed. */
+  /** Checks that a replica of the controller leads. `isCurrent`: the object is processed already, so a missing leader is a warning. */
   controller({ lease, now }: ExposureFacts, isCurrent: boolean): Check {
     const id = 'exposure.controller';
     // Objects that fail for this reason have one cause in common.
@@ -91,7 +91,7 @@ export interface Reported {
 export const CONTROLLER_ADVICE =
   'Install the chart with exposure.enabled, or look at its pods: kubectl get pods -A -l app.kubernetes.io/name=earshot';
 
-const LATER = 'What exists goes on. Changes and starting pods wait.';
+const LATER = 'Existing addresses stay. Changes and starting pods wait.';
 export const LEASE_OBJECT = 'Lease/earshot-controller';
 /** Tolerated difference of clocks, in milliseconds, before a Lease counts as expired. */
 const CLOCK_DIFFERENCE = 60_000;

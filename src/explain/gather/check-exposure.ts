@@ -28,7 +28,7 @@ interface Exposure extends Checked {
 const NOTHING: Exposure = { isInstalled: false, objects: [], findings: [] };
 const MOST_NAMED = 8;
 
-/** Nothing in a cluster with the connection half only, and on a machine. */
+/** Returns an empty report on a machine, and in a cluster with the connection half only. */
 export async function checkExposure({ cluster }: ExplainPlace): Promise<Exposure> {
   if (cluster === undefined) return NOTHING;
   const { missing, isInstalled } = await findMissingDefinitions(cluster);
@@ -48,7 +48,7 @@ export async function checkExposure({ cluster }: ExplainPlace): Promise<Exposure
 
 type Cluster = NonNullable<ExplainPlace['cluster']>;
 
-/** The controllers create the definitions when they start, so a cluster without them has a chart whose pods never ran, or none. */
+/** The controllers create the definitions when they start. Without definitions, the chart is not installed, or its pods never ran. */
 async function checkDefinitions(cluster: Cluster): Promise<Exposure> {
   const { client, namespace, isConsole } = cluster;
   if (isConsole === true) return NOTHING;

@@ -24,7 +24,7 @@ export interface ExplainableKind {
   /** Half of the system, for the question which of two kinds with one word is meant. */
   readonly half: 'connection' | 'exposure';
   readonly needsCluster?: true;
-  /** Whether its objects are in no namespace. */
+  /** Whether its objects are cluster-scoped. */
   readonly isClusterWide?: boolean;
   /** Command that lists the objects of the kind, in backticks. */
   listedBy(place: ExplainPlace): string;

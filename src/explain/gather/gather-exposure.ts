@@ -327,7 +327,7 @@ export function list<T extends KubeObject>(place: ExposurePlace, of: Resource<T>
   });
 }
 
-/** Reason for a fact that is unknown for want of a right. @param namespace undefined for the cluster */
+/** Reason for a fact that is unknown because a right is missing. @param namespace undefined for the cluster */
 export function lackOf({ isConsole }: Pick<ExposurePlace, 'isConsole'>, verb: string, of: Resource, namespace?: string): string {
   const subject = isConsole === true ? "the console's account has" : 'you have';
   return `${subject} no right to ${verb} ${wholeName(of)} ${namespace === undefined ? 'in the cluster' : `in the namespace ${namespace}`}`;

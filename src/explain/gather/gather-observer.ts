@@ -31,7 +31,7 @@ function countUsers(data: Readonly<Record<string, string>>): UserCounts {
   return { users: users.size, unsupported };
 }
 
-/** Explains all of the namespace. None in a cluster without the definition, and on a machine. */
+/** Explains all NetworkObservers of the namespace. Returns none on a machine, and in a cluster without the definition. */
 export async function checkObservers({ cluster }: ExplainPlace, site: SiteFacts): Promise<Pick<CheckReport, 'objects' | 'findings'>> {
   if (cluster === undefined) return { objects: [], findings: [] };
   const { client, namespace } = cluster;

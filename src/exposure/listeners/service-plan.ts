@@ -184,7 +184,7 @@ function isGiven<T>(value: T): value is NonNullable<T> {
 export function refuseName(name: string): Refusal | undefined {
   if (name.length <= LONGEST_LABEL_VALUE) return undefined;
   const limit = `Kubernetes allows them ${LONGEST_LABEL_VALUE} characters; this one has ${name.length}`;
-  const remedy = 'Use a shorter name (for a volume: of its claim; that of an ephemeral volume is POD-VOLUME).';
+  const remedy = "Use a shorter name. A volume's Listener has the name of its claim, and an ephemeral claim is named POD-VOLUME.";
   return { reason: 'InvalidName', message: `The Service and its labels take the Listener's name, and ${limit}. ${remedy}` };
 }
 

@@ -17,7 +17,7 @@ suite('a console of a mistyped namespace of this machine', () => {
     });
   });
 
-  test('advises to create a site if there is no namespace', async () => {
+  test('advises to create a site if this machine does not have a namespace', async () => {
     await using _west = await Namespace.make();
     await assert.rejects(requireNamespaceHere('west'), {
       code: 'not-found',

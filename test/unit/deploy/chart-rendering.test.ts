@@ -230,7 +230,7 @@ describeChart('the chart', () => {
           kind === 'ClusterRoleBinding' && subjects.some(({ namespace }: { namespace: string }) => namespace === 'west'),
       );
       const names = new Set<string>(bindings.map(({ roleRef }) => roleRef.name));
-      // Of Kubernetes, for the reviews of users.
+      // The ClusterRole of Kubernetes for TokenReview and SubjectAccessReview.
       assert.ok(names.delete('system:auth-delegator'));
       return [...names].flatMap((name) =>
         only(rendered, 'ClusterRole', name)['rules'].flatMap(

@@ -124,7 +124,7 @@ suite('the explanation of an exposed Listener', () => {
   test('warns if no replica leads after the controller has processed the Listener', () => {
     const { verdict, steps } = explainListener(listenerFacts({ lease: { value: { key: 'a/b', endsAt: NOW } } }));
     assert.equal(verdict, 'warn');
-    assert.match(steps[0]?.says ?? '', /Lease a\/b has no holder\. What exists goes on\./);
+    assert.match(steps[0]?.says ?? '', /Lease a\/b has no holder\. Existing addresses stay\./);
   });
 
   const nodePort: Service = { ...service, spec: { type: 'NodePort', externalTrafficPolicy: 'Local' } };

@@ -83,7 +83,7 @@ test('a read whose idle connection was closed is repeated, and an action is not'
   await assert.rejects(askSocket(act.socket, '/v1/stop', 'POST'), { code: 'ECONNRESET' });
 });
 
-test('a router that closes each connection is not asked for ever', async () => {
+test('a router that closes each connection is not asked endlessly', async () => {
   await using api = await serve((_, response) => void response.destroy());
   await assert.rejects(askSocket(api.socket, '/v1/self'), { code: 'ECONNRESET' });
   assert.equal(api.connections, 1);
