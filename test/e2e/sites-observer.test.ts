@@ -89,7 +89,8 @@ describe('a NetworkObserver', { timeout: 400_000 }, () => {
     const secret = await west.get<Secret>('v1', 'Secret', `${NAME}-auth`);
     const [, user, password] = /^(\w+):\{PLAIN\}(.+)$/.exec(Buffer.from(secret?.data?.['htpasswd'] ?? '', 'base64').toString()) ?? [];
     const basic = (given = ''): string => `Basic ${Buffer.from(`${user}:${given}`).toString('base64')}`;
-    assert.equal((await ask('overview')).status, 401);
+    // The rules of a Service follow the readiness of its pods.
+    await eventually('an answer without a password', async () => (await ask('overview')).status === 401);
     assert.equal((await ask('overview', basic('wrong'))).status, 401);
     const { body } = await ask('overview', basic(password));
     assert.equal(Reflect.get(Object(body['site']), 'status'), 'Ready');

@@ -43,6 +43,9 @@ test('a listener in one site reaches a connector in another, whichever of the tw
 });
 
 test('a router shows its links, its certificates and what passes through it as metrics', async () => {
+  const transit = /^earshot_router_transit_connections_total \d+$/m;
+  // Tests before this one may have counted in this process.
+  const [countBefore] = transit.exec(await metrics.metrics()) ?? [];
   const authority = await testAuthority();
   const bundle = await authority.issue();
   await using west = await start({ ...siteConfig('west'), accesses: [access(bundle)] });
@@ -66,7 +69,8 @@ test('a router shows its links, its certificates and what passes through it as m
   assert.match(text, new RegExp(`^earshot_router_certificate_days_left\\{bundle="${bundle.name}"\\} 0\\.0`, 'm'));
   assert.match(text, new RegExp(`^earshot_router_link_open_streams\\{site="${config.site.id}",router="main"\\} `, 'm'));
   assert.match(text, /^earshot_router_event_loop_delay_seconds\{quantile="0.99"\} /m);
-  assert.match(text, /^earshot_router_transit_connections_total 0$/m);
+  assert.notEqual(countBefore, undefined);
+  assert.equal(transit.exec(text)?.[0], countBefore);
 });
 
 test('a router whose site id is not that of its key does not start', async () => {
