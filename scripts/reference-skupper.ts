@@ -148,8 +148,9 @@ const examples: Readonly<Record<string, string>> = {
 
 const remarks: Readonly<Record<string, string>> = {
   Listener: `
-While no connector of its key can be reached, the port refuses connections, so that clients fail at once. Without a cluster the
-host must be a name or an address of the machine; \`0.0.0.0\` and \`::\` are all of them.
+While no connector of its key can be reached, the port refuses connections, so that clients fail at once. It closes a second after
+the last connector was lost; until then, new connections wait for another. Without a cluster the host must be a name or an address of
+the machine; \`0.0.0.0\` and \`::\` are all of them.
 `,
   MultiKeyListener: `
 For shares instead of an order give \`strategy: {weighted: {routingKeys: {backend-old: 90, backend-new: 10}}}\`. A strategy cannot

@@ -31,12 +31,12 @@ export interface ConnectAttemptEvents {
 }
 
 /**
- * Milliseconds before each further search for candidates after the path to the last one broke. Routing is correct again shortly after a
- * link died or a connector moved. Less than a second in total.
+ * Milliseconds before each further search for candidates after the path to the last one broke, or if there was none. Routing is correct
+ * again shortly after a link died, or a connector or router moved. Less than a second in total.
  */
 const PAUSES: readonly number[] = [0, 50, 100, 200, 400];
 
-/** Candidates for a connection: those found on arrival, and a search for new ones if the path to each of them breaks. */
+/** Candidates for a connection: those found on arrival, and a search for new ones if there are none or the path to each of them breaks. */
 export interface Candidates {
   readonly found: readonly Candidate[];
   /** If absent, another search cannot find anything else. */
@@ -60,8 +60,8 @@ export class ConnectAttempt implements HalfObserver {
   readonly #deadline: NodeJS.Timeout;
   #next = 0;
   #scans = 0;
-  /** Whether the path failed, rather than the server at its end. */
-  #pathBroke = false;
+  /** Whether the path failed, rather than the server at its end. A client without any candidate has lost it a moment ago. */
+  #pathBroke: boolean;
   #over = false;
   /** Last refusal, and the candidate that refused. */
   #last: { readonly why: Failure; readonly by: Candidate } | undefined;
@@ -74,6 +74,7 @@ export class ConnectAttempt implements HalfObserver {
     this.#client = client;
     this.#source = source;
     this.#candidates = source.found.slice(0, context.limits.attempts);
+    this.#pathBroke = this.#candidates.length === 0;
     this.#headFor = headFor;
     this.#events = events;
     this.#deadline = setTimeout(
@@ -93,7 +94,7 @@ export class ConnectAttempt implements HalfObserver {
     else startAttempt(this);
   }
 
-  /** Starts the attempt. Without candidates it ends within the call. */
+  /** Starts the attempt. Without candidates and a search for others it ends within the call. */
   start(): void {
     this.#tryNext();
   }

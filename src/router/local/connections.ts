@@ -112,8 +112,9 @@ export class Connections {
 
   /** Accepts a stream without a route. */
   enter(stream: Stream, head: RequestHead, whose: ShareOwner): StreamHandler {
-    const destination: Destination = { kind: 'key', routingKey: head.authority };
-    return this.#fromStream(stream, head, whose, this.#candidates(destination), 'listener');
+    const candidates = this.#candidates({ kind: 'key', routingKey: head.authority });
+    // No listener of this router has lost an unknown key, so its client is answered at once.
+    return this.#fromStream(stream, head, whose, candidates.found.length === 0 ? { found: [] } : candidates, 'listener');
   }
 
   /** Accepts a client of a listener. `raw` is the TCP socket below a TLS socket, or the socket itself. */

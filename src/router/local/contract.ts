@@ -57,6 +57,8 @@ export interface LocalLimits {
   /** First and longest time until a port is tried again after a failure. */
   readonly listenFirst: number;
   readonly listenMost: number;
+  /** Time for which a listener that has lost its last destination keeps its port open. */
+  readonly linger: number;
   /** Maximum number of client and server sockets: the part of the process's open-files limit that is left for them. */
   readonly sockets: number;
 }

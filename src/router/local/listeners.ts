@@ -12,13 +12,16 @@ import { WaitingPorts } from './waiting-ports.ts';
 export interface ListenersOptions extends Omit<ListeningOptions, 'onSocket' | 'onRefused' | 'shared'> {
   /** Whether the listener has a reachable destination now. */
   reachable(config: ListenerConfig): boolean;
+  /** Milliseconds for which a listener that has lost its last destination keeps its sockets. */
+  readonly linger: number;
   onSocket(config: ListenerConfig, socket: Socket, raw: Socket): void;
   onRefused(config: ListenerConfig, reason: 'handshake' | 'busy', error: Error): void;
 }
 
 /**
- * The sockets of all listeners. A listener has one socket at each address of its host while its destination is reachable. Otherwise it
- * has none, and clients are refused at once.
+ * The sockets of all listeners. A listener has one socket at each address of its host while its destination is reachable, and for a
+ * moment longer: when routers are replaced, the new routes often arrive shortly after the old ones have gone. Otherwise it has none, and
+ * clients are refused at once.
  */
 export class Listeners {
   readonly #options: ListenersOptions;
@@ -102,6 +105,8 @@ class Listener {
   #addresses: readonly string[] | undefined;
   #asked: string | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** Closes the sockets if no destination becomes reachable before. */
+  #closing: NodeJS.Timeout | undefined;
   #tlsProblem: Problem | undefined;
   #nameProblem: Problem | undefined;
   #conflict: Problem | undefined;
@@ -155,9 +160,11 @@ class Listener {
     }
     for (const address of desired) taken.set(hostPort(address), this.config.name);
     if (!this.#options.reachable(this.config)) {
-      this.#closeSockets();
-      return desired;
+      if (this.#sockets.size === 0) return desired;
+      this.#closeLater();
+      return [];
     }
+    this.#stayOpen();
     if (this.#tlsProblem !== undefined) return [];
     const kept = new Set(desired.map(hostPort));
     for (const [key, socket] of this.#sockets) {
@@ -242,7 +249,22 @@ class Listener {
     this.#tlsProblem = result?.kind === 'unusable' ? result.problem : undefined;
   }
 
+  #closeLater(): void {
+    const close = (): void => {
+      this.#closeSockets();
+      this.#refresh();
+      this.#options.onChange();
+    };
+    this.#closing ??= setTimeout(bounded('listener/linger', close, close), this.#options.linger).unref();
+  }
+
+  #stayOpen(): void {
+    clearTimeout(this.#closing);
+    this.#closing = undefined;
+  }
+
   #closeSockets(): void {
+    this.#stayOpen();
     for (const socket of this.#sockets.values()) socket.close();
     this.#sockets.clear();
   }

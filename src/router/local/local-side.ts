@@ -46,6 +46,7 @@ export const LOCAL_LIMITS: LocalLimits = {
   handshakes: Math.min(limitTable.listenerHandshakes.value, reserveWithin(openFilesLimit()).unauthenticated),
   listenFirst: 200,
   listenMost: 5_000,
+  linger: 1_000,
   sockets: socketsWithin(openFilesLimit()),
 };
 
@@ -121,6 +122,7 @@ export class LocalSide implements AsyncDisposable {
       handshakes: new AdmissionSlots({ most: handshakes, mostOfGroup: handshakes }, hasSentData),
       first: limits.listenFirst,
       most: limits.listenMost,
+      linger: limits.linger,
       random,
       portOwner: options.portOwner ?? portOwner,
       reachable: ({ destination }) => !this.#draining && reachableKeys(destination, this.#view).length > 0,

@@ -61,11 +61,61 @@ describe('a listener', () => {
 
     routing.byKey.delete('key');
     local.routingChanged();
-    assert.equal(stateOf(local)?.listening, false);
+    await eventually('the port is closed', () => stateOf(local)?.listening === false);
     assert.equal(await refused(port), true);
     client.socket.write('b');
     await eventually('the connection goes on', () => client.text === 'ab');
     client.socket.destroy();
+  });
+
+  it('keeps its port while another destination replaces its last one, and connects clients that came in between', async () => {
+    using server = await echo();
+    const { local, routing } = oneSide(WEST_ROUTER, { limits: { linger: 60_000 } });
+    await using _ = local;
+    const port = await freePort();
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
+    local.apply([listener(port, 'key')], [connector(server.port, 'key')]);
+    await listening(local);
+    routing.byKey.delete('key');
+    local.routingChanged();
+    assert.deepEqual(stateOf(local), { listening: true, reachableKeys: [] });
+    const client = dial(port);
+    client.socket.write('a');
+    await eventually('the client has come', () => local.openConnections === 1);
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
+    local.routingChanged();
+    await eventually('the echo', () => client.text === 'a');
+    client.socket.destroy();
+  });
+
+  it('resets a client for which no destination appears within a second', async () => {
+    const { local, routing } = oneSide(WEST_ROUTER, { limits: { linger: 60_000 } });
+    await using _ = local;
+    const port = await freePort();
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
+    local.apply([listener(port, 'key')], []);
+    await listening(local);
+    routing.byKey.delete('key');
+    local.routingChanged();
+    const client = dial(port);
+    await eventually('the client is reset', () => client.closed);
+    assert.equal(client.error?.code, 'ECONNRESET');
+  });
+
+  it('closes its port when no destination returns, and opens it for a later one', async () => {
+    const { local, routing } = oneSide();
+    await using _ = local;
+    const port = await freePort();
+    local.apply([listener(port, 'key')], []);
+    for (let round = 0; round < 3; round += 1) {
+      routing.byKey.set('key', [here(WEST_ROUTER)]);
+      local.routingChanged();
+      await listening(local);
+      routing.byKey.delete('key');
+      local.routingChanged();
+      await eventually('the port is closed', () => stateOf(local)?.listening === false);
+      assert.equal(await refused(port), true);
+    }
   });
 
   it('says whose servers took no connection, until one does, however often that changes', async () => {

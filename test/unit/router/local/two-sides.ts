@@ -14,7 +14,7 @@ export const WEST_ROUTER = `${WEST}/one`;
 export const EAST_ROUTER = `${EAST}/one`;
 
 /** Quick enough for a test; each may set others. */
-const LIMITS: Partial<LocalLimits> = { setAsideFirst: 20, setAsideMost: 100, listenFirst: 10, listenMost: 50 };
+const LIMITS: Partial<LocalLimits> = { setAsideFirst: 20, setAsideMost: 100, listenFirst: 10, listenMost: 50, linger: 10 };
 
 export const here = (router: string, connectors = 1): RouteDestination => ({ router, cost: 0, connectors, path: [], links: [] });
 export const there = (router: string, cost = 1, connectors = 1): RouteDestination => ({
@@ -151,7 +151,6 @@ export const listener = (port: number, routingKey: string, changes: Partial<List
   ...changes,
 });
 
-/** Its server sees no connections but those of clients. */
 /** Its server sees no connections but those of clients. */
 export const connector = (port: number, routingKey: string, changes: Partial<ConnectorConfig> = {}): ConnectorConfig => ({
   ...probedConnector(port, routingKey, changes),
