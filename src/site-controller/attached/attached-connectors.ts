@@ -7,7 +7,9 @@ import {
 } from '../../api/skupper/index.ts';
 import { secrets } from '../../kube/resource.ts';
 import type { SliceNote } from '../../site/attached-slices.ts';
+import { NO_MATCHES } from '../../site/observe/message-format.ts';
 import { badKey, badPort, badType, isGiven } from '../../site/plan/fields.ts';
+import { noPodsMessage } from '../../site/plan/no-pods-message.ts';
 import { selectPods, type SelectedPod } from '../../site/plan/selected-pods.ts';
 import { errorIn, hasErrors, type ResourceProblem } from '../../site/problem.ts';
 import { keyOf, nameOf, type ResourceKey } from '../../site/resources.ts';
@@ -80,12 +82,12 @@ function seenFromConnector(
   const problems: ResourceProblem[] = [...badPort(key, 'spec.port', port), ...badType(key, type)];
   if ('wrong' in found)
     return { problems: [...problems, errorIn(key, 'spec.selector', 'selector', `${quoted(selector)} ${found.wrong}.`)] };
-  if (found.length === 0) problems.push(noPods(key, `of this namespace that is running and ready has ${quoted(selector)}`));
+  if (found.length === 0) problems.push(noPods(key, noPodsMessage(selector, pods, ' of this namespace')));
   return { pods: found, problems: problems.length > 0 ? problems : bindingError(key, binding) };
 }
 
 /** Prefixes of errors that the controller also derives from the AttachedConnector. In the status of a binding they may be stale. */
-const SHARED_ERRORS = ['No matching AttachedConnector:', 'No matches for selector:'] as const;
+const SHARED_ERRORS = ['No matching AttachedConnector:', `${NO_MATCHES}:`] as const;
 const CREDENTIALS_ERROR = 'TLS credentials secret';
 
 /** Omits the names of Secrets: only the site's own users may learn which of them exist. */
@@ -120,7 +122,10 @@ function seenFromSite(binding: AttachedConnectorBinding, view: NamespaceView, fi
   }
   if (found.length === 0)
     problems.push(
-      noPods(key, `of ${quoted(connectorNamespace)} that is running and ready has the labels that the AttachedConnector selects`),
+      noPods(
+        key,
+        `${NO_MATCHES}: no pod of ${quoted(connectorNamespace)} that is running and ready has the labels that the AttachedConnector selects.`,
+      ),
     );
   if (hasErrors(problems)) return { problems };
   const credentials = isGiven(tlsCredentials) ? { tlsCredentials } : {};
@@ -143,9 +148,4 @@ const notAttached = (resource: ResourceKey, message: string): ResourceProblem =>
   message,
 });
 
-const noPods = (resource: ResourceKey, which: string): ResourceProblem => ({
-  resource,
-  severity: 'error',
-  code: 'no-pods',
-  message: `${SHARED_ERRORS[1]} no pod ${which}.`,
-});
+const noPods = (resource: ResourceKey, message: string): ResourceProblem => ({ resource, severity: 'error', code: 'no-pods', message });

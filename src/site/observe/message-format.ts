@@ -13,6 +13,9 @@ export type MessageFormat = 'codes' | 'words';
 /** Start of a Link's message, whatever the cause. */
 export const NOT_OPERATIONAL = 'Not operational';
 
+/** Start of the message about a selector without pods. */
+export const NO_MATCHES = 'No matches for selector';
+
 /** State of one condition. */
 export type Progress =
   | { readonly kind: 'done'; /** Additional message. */ readonly note?: string }
@@ -63,6 +66,9 @@ export function codeOfMessage(message: string): Problem['code'] | undefined {
   return CODES_BY_BEGINNING.find(([beginning]) => message.startsWith(`${beginning}: `))?.[1];
 }
 
-const CODES_BY_BEGINNING: readonly (readonly [beginning: string, code: Problem['code']])[] = (
-  ['no-site', 'no-connector', 'no-listener', 'no-endpoints', 'proxy-missing'] as const
-).flatMap((code) => (BEGINNINGS[code] === undefined ? [] : [[BEGINNINGS[code], code] as const]));
+const CODES_BY_BEGINNING: readonly (readonly [beginning: string, code: Problem['code']])[] = [
+  ...(['no-site', 'no-connector', 'no-listener', 'no-endpoints', 'proxy-missing'] as const).flatMap((code) =>
+    BEGINNINGS[code] === undefined ? [] : [[BEGINNINGS[code], code] as const],
+  ),
+  [NO_MATCHES, 'no-pods'],
+];

@@ -6,6 +6,8 @@ export type LabelSelector = readonly Requirement[];
 
 interface Requirement {
   readonly key: string;
+  /** Value of `key=value`; undefined for other operators. */
+  readonly equals?: string;
   readonly holds: (value: string | undefined) => boolean;
 }
 
@@ -60,17 +62,16 @@ class Reader {
     if (!KEY.test(key))
       throw new SyntaxError(key === '' ? 'lacks the key of a label' : `has ${quoted(key)}, which is not a valid label key`);
     if (isNegated) return { key, holds: (value) => value === undefined };
-    return { key, holds: this.#condition() };
+    const operator = this.#tokens[this.#next];
+    if (operator === undefined || operator === ',') return { key, holds: (value) => value !== undefined };
+    this.#next += 1;
+    if (operator !== '=' && operator !== '==') return { key, holds: this.#condition(operator) };
+    const equals = this.#value();
+    return { key, equals, holds: equalTo(equals) };
   }
 
-  #condition(): Requirement['holds'] {
-    const operator = this.#tokens[this.#next];
-    if (operator === undefined || operator === ',') return (value) => value !== undefined;
-    this.#next += 1;
+  #condition(operator: string): Requirement['holds'] {
     switch (operator) {
-      case '=':
-      case '==':
-        return equalTo(this.#value());
       case '!=':
         return not(equalTo(this.#value()));
       case 'in':

@@ -10,6 +10,7 @@ import { networkOf, type PartNetworks } from '../networks.ts';
 import { SETTING, settingOf } from '../settings.ts';
 import { quoted } from '../../text/printable.ts';
 import { isHost } from '../../text/names.ts';
+import { noPodsMessage } from './no-pods-message.ts';
 import { selectPods, type SelectedPod } from './selected-pods.ts';
 
 export interface PlannedConnectors extends Planned<ConnectorConfig> {
@@ -120,10 +121,7 @@ function serversOf(connector: Connector, { pods, capabilities }: Material): Serv
   if ('wrong' in found) return wrong('spec.selector', 'selector', `${quoted(selector)} ${found.wrong}.`);
   // Pods on the host network share the address of their node.
   if (found.length > 0) return { hosts: [...new Set(found.map(({ ip }) => ip))], pods: found, problems: [] };
-  return {
-    ...wrong('spec.selector', 'no-pods', `No matches for selector: no pod that is running and ready has ${quoted(selector)}.`),
-    pods: [],
-  };
+  return { ...wrong('spec.selector', 'no-pods', noPodsMessage(selector, pods ?? [])), pods: [] };
 }
 
 export function tlsOf(

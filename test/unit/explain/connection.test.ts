@@ -163,6 +163,17 @@ suite('a chain of the connection half', () => {
   });
 });
 
+test('a Connector whose selector matches no pod in a cluster fails at its pods, with the advice of the catalogue', () => {
+  const message = 'No matches for selector: no pod that is running and ready has "app=wbe"; did you mean "app=web"? (spec.selector)';
+  const condition = (type: string) => ({ type, status: 'False', reason: 'Error', message, lastTransitionTime: '2029-12-31T00:00:00Z' });
+  const connector = object('Connector', 'web', undefined, { selector: 'app=wbe' });
+  const status = { status: 'Error', message, conditions: [condition('Configured'), condition('Ready')] };
+  // Conditions of the status have the fields of the API.
+  const found = { ...connector, status } as SkupperResource;
+  const cause = explainConnection(factsOf([found]), 'Connector', 'web')?.cause;
+  assert.deepEqual([cause?.id, cause?.says, cause?.do], ['connector.pods', message, catalogue.get('no-pods')?.[2]]);
+});
+
 suite('the chain of a Listener', () => {
   const explain = (more: Partial<SiteFacts>, ...objects: readonly SkupperResource[]) =>
     explainConnection(factsOf([object('Listener', 'web', 'no-connector'), ...objects], more), 'Listener', 'web') ??

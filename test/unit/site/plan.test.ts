@@ -259,6 +259,22 @@ test('a connector whose selector is invalid or matches nothing reports it and ru
   assert.equal(problem(planPods({ selector: 'app in db' }, aPod('a'))), 'error Connector/db selector spec.selector');
 });
 
+for (const [selector, labels, hint] of [
+  ['app=dd-primray', { app: 'dd-primary' }, '; did you mean "app=dd-primary"?'],
+  ['app=Primary', { app: 'primary' }, '; did you mean "app=primary"?'],
+  ['aap=primary', { app: 'primary' }, '; did you mean "app=primary"?'],
+  ['app=db,tier=frotn', { app: 'db', tier: 'front' }, '; did you mean "tier=front"?'],
+  ['tier=frotn,app=db', { app: 'other', tier: 'front' }, '.'],
+  ['app.kubernetes.io/name=web', { 'app.kubernetes.io/name': 'api' }, '.'],
+  ['app=primary', { app: 'primary' }, '.'],
+  ['app in (primray)', { app: 'primary' }, '.'],
+] as const) {
+  test(`a selector ${selector} that matches none of ${JSON.stringify(labels)} names a label of pods if it is nearly equal`, () => {
+    const [found] = planPods({ selector }, aPod('a', { labels, ready: false })).problems;
+    assert.equal(found?.message, `No matches for selector: no pod that is running and ready has "${selector}"${hint}`);
+  });
+}
+
 test('pods exposed by name have a key each, beside that of all', () => {
   const outcome = planPods({ exposePodsByName: true }, aPod('db-0'), aPod('db-10'));
   assert.deepEqual(

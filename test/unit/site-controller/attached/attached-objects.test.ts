@@ -222,6 +222,11 @@ describe('an AttachedConnector', () => {
       /^AttachedConnectorBinding hub\/iperf3 does not allow AttachedConnector in stranger \(only workload\)/,
     ],
     ['no pods', workload(connector(), [binding()], []), /^No matches for selector/],
+    [
+      'a mistyped selector',
+      workload(connector({ selector: 'app=iperf' }), [binding()]),
+      /^No matches for selector: .*; did you mean "app=iperf3"\?$/,
+    ],
     ['an invalid selector', workload(connector({ selector: 'a b c' }), [binding()]), /"a b c"/],
   ];
   for (const [what, view, message] of wrong) {
