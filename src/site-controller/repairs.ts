@@ -91,6 +91,9 @@ export class Repairs {
   }
 }
 
+/** Includes the owners: deleting a Site or a Listener deletes its objects, which is no conflict over those of its successor. */
 function keyOf({ of, object: { metadata }, part = '' }: Repaired): string {
-  return `${of.plural}.${of.group} ${metadata.namespace ?? ''}/${metadata.name} ${part === '' ? '' : `${metadata.uid} ${part}`}`;
+  const { namespace = '', name, uid, ownerReferences = [] } = metadata;
+  const owners = ownerReferences.map((owner) => owner.uid).toSorted();
+  return `${of.plural}.${of.group} ${namespace}/${name} ${owners.join(' ')} ${part === '' ? '' : `${uid} ${part}`}`;
 }
