@@ -11,6 +11,7 @@ import type { ListenerFacts, ProbeResult } from './exposure-facts.ts';
 import { loadBalancerStep } from './load-balancer-step.ts';
 import { areStarting, conditionOf, hasMounted, unreadyText } from '../connection/pod-conditions.ts';
 import { valueOf } from '../connection/site-facts.ts';
+import { ownsPod, refusedStep } from './refused-workload.ts';
 import { Steps } from './steps.ts';
 
 export function explainListener(facts: ListenerFacts): Explanation {
@@ -82,11 +83,23 @@ function serviceStep(facts: ListenerFacts, steps: Steps): CheckResult {
 function podsStep(facts: ListenerFacts, steps: Steps): CheckResult {
   const id = 'exposure.pods';
   return steps.of(id, facts.pods, (pods) => {
-    if (pods.length > 0) return steps.pass(id, `${pods.length} selected`);
+    const refused = refusedSteps(facts, pods, steps);
+    if (pods.length > 0) return [steps.pass(id, `${pods.length} selected`), ...refused];
+    if (refused.some(({ state }) => state === 'fail')) return refused;
     const ready = currentCondition(facts, 'Ready');
     if (ready?.reason === 'NoNodes') return steps.problem(id, { ...ready, since: ready.lastTransitionTime });
     return steps.warn(id, 'No pod mounts this Listener yet, so clients get no answer at its addresses.', 'Start a pod that mounts it.');
   });
+}
+
+/** Workloads of the Listener that cannot create their next pod. Pods that exist still serve. */
+function refusedSteps({ listener, workloads = { value: [] } }: ListenerFacts, pods: readonly Pod[], steps: Steps): readonly Step[] {
+  const id = 'exposure.workloads';
+  if ('unknown' in workloads) return [steps.unknown(id, workloads.unknown)];
+  const own = workloads.value.filter(
+    (workload) => workload.listeners.includes(listener.metadata.name ?? '') || pods.some((pod) => ownsPod(workload, pod)),
+  );
+  return own.map((workload) => refusedStep(id, pods.length === 0 ? 'fail' : 'warn', workload));
 }
 
 function endpointsStep(facts: ListenerFacts, steps: Steps): CheckResult {

@@ -11,6 +11,7 @@ import type {
   StorageClass,
 } from '../../kube/objects.ts';
 import type { Source } from '../connection/site-facts.ts';
+import type { RefusedWorkload } from './refused-workload.ts';
 
 /** Facts that every chain needs. */
 export interface ExposureFacts {
@@ -49,6 +50,8 @@ export interface ListenerFacts extends ExposureFacts {
   readonly endpoints: Source<readonly EndpointSlice[]>;
   /** Nodes with endpoints. Undefined if they are not examined. */
   readonly nodes?: Source<readonly Node[]>;
+  /** Workloads of the namespace with listener volumes whose next pod is refused. Undefined if they are not examined. */
+  readonly workloads?: Source<readonly RefusedWorkload[]>;
   /** Undefined without `--probe`. */
   readonly probes?: readonly ProbeResult[];
 }
@@ -105,6 +108,8 @@ export interface DriverVolume {
 export interface NamespaceFacts extends ExposureFacts {
   readonly namespace: string;
   readonly listeners: Source<readonly ListenerFacts[]>;
+  /** As in `ListenerFacts`. */
+  readonly workloads?: Source<readonly RefusedWorkload[]>;
   /** Pods that mount listener volumes and still need them. */
   readonly pods: Source<readonly PodFacts[]>;
   readonly claims: Source<readonly PersistentVolumeClaim[]>;

@@ -6,6 +6,8 @@ import { printable } from '../../text/printable.ts';
 import { explainListener } from '../exposure/explain-listener.ts';
 import { explainPod } from '../exposure/explain-pod.ts';
 import { valueOf } from '../connection/site-facts.ts';
+import type { NamespaceFacts } from '../exposure/exposure-facts.ts';
+import { refusedStep } from '../exposure/refused-workload.ts';
 import { CONTROLLER_ADVICE, LEASE_OBJECT, Steps } from '../exposure/steps.ts';
 import type { CheckReport } from '../report.ts';
 import type { Step } from '../step.ts';
@@ -13,6 +15,7 @@ import { askRight } from './access-review.ts';
 import type { ExplainPlace } from './explainable-kind.ts';
 import { csiNodes, events, find, gatherCommon, leaseNamespaces, listAll, type ExposurePlace } from './gather-exposure.ts';
 import { findMissingDefinitions, gatherNamespace, snapshotPlace } from './gather-namespace.ts';
+import { deployments, statefulSets } from './refused-workloads.ts';
 import { namespaces, podSecurityStep } from './pod-security.ts';
 import { sites } from '../../api/skupper/index.ts';
 import { findServed } from './served-definitions.ts';
@@ -42,7 +45,15 @@ export async function checkExposure({ cluster }: ExplainPlace): Promise<Exposure
   ]);
   const objects = [...(valueOf(exposed.listeners) ?? []).map(explainListener), ...(valueOf(exposed.pods) ?? []).map(explainPod)];
   const omitted = exposed.omitted.map((says) => ({ ...ofNamespace(cluster), id: 'check.omitted', says }));
-  const findings = [...missing.map(missingStep), ...(await controllerSteps(place, objects)), ...rights, ...omitted, ...driver, ...security];
+  const findings = [
+    ...missing.map(missingStep),
+    ...(await controllerSteps(place, objects)),
+    ...refusedSteps(exposed, objects),
+    ...rights,
+    ...omitted,
+    ...driver,
+    ...security,
+  ];
   return { isInstalled: true, objects, findings };
 }
 
@@ -90,12 +101,29 @@ async function controllerSteps(place: ExposurePlace, objects: Checked['objects']
   return isShown ? [] : found;
 }
 
+/** Workloads that cannot create their next pod, unless one is the cause of a Listener already. */
+function refusedSteps({ workloads }: NamespaceFacts, objects: Checked['objects']): readonly Step[] {
+  const refused = workloads === undefined ? [] : (valueOf(workloads) ?? []);
+  const shown = new Set(objects.flatMap(({ cause }) => cause?.object ?? []));
+  return refused.map((workload) => refusedStep('check.workloads', 'fail', workload)).filter(({ object }) => !shown.has(object));
+}
+
 const ofNamespace = ({ namespace }: Cluster) => ({ object: `namespace/${namespace}`, state: 'unknown' }) as const;
 
 /** Rights that the explanations need. A missing one makes steps unknown. */
 async function rightsSteps(cluster: Cluster): Promise<readonly Step[]> {
   const { client, namespace } = cluster;
-  const kinds: readonly Resource[] = [listeners, podListeners, pods, services, endpointSlices, persistentVolumeClaims, events];
+  const kinds: readonly Resource[] = [
+    listeners,
+    podListeners,
+    pods,
+    services,
+    endpointSlices,
+    persistentVolumeClaims,
+    events,
+    statefulSets,
+    deployments,
+  ];
   const asked = kinds.map(async (of): Promise<readonly Step[]> => {
     const step = { ...ofNamespace(cluster), id: 'check.rights' };
     const answer = await askRight(client, { verb: 'list', group: of.group, resource: of.plural, namespace });

@@ -8,7 +8,8 @@ import { explainListener, listenerTitle } from '../exposure/explain-listener.ts'
 import { explainPod } from '../exposure/explain-pod.ts';
 import { clusterKind, type ClusterKind } from './cluster-kind.ts';
 import type { ExplainableKind } from './explainable-kind.ts';
-import { gatherClaim, gatherClass, gatherListener, gatherPod } from './gather-exposure.ts';
+import { gatherClaim, gatherClass, gatherCommon, gatherListener, gatherPod } from './gather-exposure.ts';
+import { findRefusedWorkloads } from './refused-workloads.ts';
 
 const explainers: readonly (readonly [of: Resource, words: readonly string[], explain: ClusterKind['explain']])[] = [
   [
@@ -23,7 +24,7 @@ const explainers: readonly (readonly [of: Resource, words: readonly string[], ex
     listeners,
     wordsOf(listeners),
     async (place, name) => {
-      const facts = await gatherListener(place, name);
+      const facts = await gatherListener(place, name, { common: gatherCommon(place), workloads: findRefusedWorkloads(place) });
       return facts && { explanation: explainListener(facts), title: listenerTitle(facts) };
     },
   ],

@@ -86,6 +86,8 @@ const MOST_PROBES = 32;
 interface SharedFacts {
   readonly common: Promise<ExposureFacts>;
   readonly listeners: Promise<Source<readonly Listener[]>>;
+  /** Of `findRefusedWorkloads`. */
+  readonly workloads?: Promise<ListenerFacts['workloads']>;
 }
 
 export function gatherShared(place: ExposurePlace): SharedFacts {
@@ -95,13 +97,14 @@ export function gatherShared(place: ExposurePlace): SharedFacts {
 export async function gatherListener(
   place: ExposurePlace,
   name: string,
-  shared: Pick<SharedFacts, 'common'> = { common: gatherCommon(place) },
+  shared: Pick<SharedFacts, 'common' | 'workloads'> = { common: gatherCommon(place) },
 ): Promise<ListenerFacts | undefined> {
   const { client, namespace } = place;
   const key = { namespace, name };
-  const [found, common, service, serviceEvents, slices] = await Promise.all([
+  const [found, common, workloads, service, serviceEvents, slices] = await Promise.all([
     client.find(listeners, key),
     shared.common,
+    shared.workloads,
     find(place, services, name),
     eventsOf(place, 'Service', name),
     list(place, endpointSlices, { namespace, labelSelector: `${SERVICE_NAME_LABEL}=${name}` }),
@@ -122,7 +125,7 @@ export async function gatherListener(
     serviceEvents: mapped(serviceEvents, (all) => all.filter((each) => uid === undefined || each.uid === uid)),
     pods: selected,
     endpoints: slices,
-    ...withoutUndefined({ nodes: around, probes }),
+    ...withoutUndefined({ nodes: around, probes, workloads }),
   };
 }
 
@@ -351,11 +354,12 @@ async function findNodes(place: ExposurePlace, names: readonly string[]): Promis
   return unknown ?? { value: found.flatMap((source) => valueOf(source) ?? []) };
 }
 
-interface OwnedEvent extends EventFacts {
+export interface OwnedEvent extends EventFacts {
   readonly uid: string;
 }
 
-async function eventsOf(place: ExposurePlace, kind: string, name: string): Promise<Source<readonly OwnedEvent[]>> {
+/** Oldest first. */
+export async function eventsOf(place: ExposurePlace, kind: string, name: string): Promise<Source<readonly OwnedEvent[]>> {
   const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${name}`;
   const found = await list(place, events, { namespace: place.namespace, fieldSelector });
   return mapped(found, (all) => all.map(eventFacts).toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at)));

@@ -6,6 +6,7 @@ import type { Discovery, KubeClient } from '../../kube/contract.ts';
 import type { KubeObject, PersistentVolume, PersistentVolumeClaim, Pod } from '../../kube/objects.ts';
 import { persistentVolumeClaims, persistentVolumes, pods, type Resource } from '../../kube/resource.ts';
 import { limitTable } from '../../limits/table.ts';
+import { withoutUndefined } from '../../text/untrusted-fields.ts';
 import type { NamespaceFacts, PodFacts } from '../exposure/exposure-facts.ts';
 import { valueOf, type Source } from '../connection/site-facts.ts';
 import { clusterSnapshot } from './cluster-snapshot.ts';
@@ -19,6 +20,7 @@ import {
   namesListener,
   type ExposurePlace,
 } from './gather-exposure.ts';
+import { findRefusedWorkloads } from './refused-workloads.ts';
 import { exposureDefinitions, findServed } from './served-definitions.ts';
 
 interface Cluster extends Pick<ExposurePlace, 'namespace' | 'isConsole'> {
@@ -51,9 +53,10 @@ export async function readExposure(cluster: Cluster): Promise<NamespaceFacts | u
 }
 
 export async function gatherNamespace(place: ExposurePlace): Promise<NamespaceFacts> {
-  const shared = gatherShared(place);
-  const [common, listed, running, claims] = await Promise.all([
+  const shared = { ...gatherShared(place), workloads: findRefusedWorkloads(place) };
+  const [common, workloads, listed, running, claims] = await Promise.all([
     shared.common,
+    shared.workloads,
     listAll(place, listeners),
     listAll(place, pods),
     listAll(place, persistentVolumeClaims),
@@ -70,6 +73,7 @@ export async function gatherNamespace(place: ExposurePlace): Promise<NamespaceFa
     listeners: exposed,
     pods: mapped(waiting, (all) => all.filter(mountsListener)),
     claims,
+    ...withoutUndefined({ workloads }),
     volumes: mapped(volumes, (all) => all.filter((volume) => targetOf(volume)?.namespace === place.namespace)),
     omitted: [...omittedOf(listed, 'Listeners'), ...omittedOf(mounting, 'pods'), ...omittedOf(common.classes, 'ListenerClasses')],
   };

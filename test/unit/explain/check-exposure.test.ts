@@ -189,3 +189,81 @@ test('pods beyond a thousand are not explained, which is a finding', async () =>
   const { objects: all, findings } = await checked({ objects: { ...objects, listeners: [], pods: many } });
   assert.deepEqual([all.length, findings.map(({ says }) => says)], [1_000, ['only 1000 of 1001 pods are examined']]);
 });
+
+const quota = 'create Claim listener-web-1 for Pod web-1 in StatefulSet web failed: exceeded quota: claims';
+const stateful = (replicas: number, template: object): Stored => ({
+  metadata: { name: 'web', namespace: 'shop', uid: 'sts' },
+  spec: { replicas: 2, template: {}, ...template },
+  status: { replicas },
+});
+const withClaims = { volumeClaimTemplates: [{ ...claim('listener', DRIVER_NAME), metadata: { name: 'listener' } }] };
+const created = (reason: string, minute: string, message = 'x', uid = 'sts'): Stored => ({
+  metadata: { name: `web.${minute}`, namespace: 'shop' },
+  reason,
+  message,
+  involvedObject: { kind: 'StatefulSet', name: 'web', uid },
+  lastTimestamp: `2030-01-01T00:${minute}:00Z`,
+});
+const deployment = (template: object, message = quota): Stored => ({
+  metadata: { name: 'api', namespace: 'shop', uid: 'deployment' },
+  spec: { template: { spec: template } },
+  status: { conditions: [{ ...condition('ReplicaFailure', 'True', 'FailedCreate'), message }] },
+});
+const ephemeral = { volumes: [{ name: 'a', ephemeral: { volumeClaimTemplate: { spec: { storageClassName: DRIVER_NAME } } } }] };
+
+for (const [title, workloads, expected] of [
+  [
+    'a StatefulSet whose next claim a quota refuses',
+    { statefulsets: [stateful(1, withClaims)], events: [created('SuccessfulCreate', '01'), created('FailedCreate', '02', quota)] },
+    [`fail StatefulSet/web StatefulSet web cannot create its next pod: ${quota}`],
+  ],
+  [
+    'a StatefulSet that created its pod after a refusal',
+    { statefulsets: [stateful(1, withClaims)], events: [created('FailedCreate', '01', quota), created('SuccessfulCreate', '02')] },
+    [],
+  ],
+  ['a StatefulSet with all its pods', { statefulsets: [stateful(2, withClaims)], events: [created('FailedCreate', '01', quota)] }, []],
+  [
+    'a StatefulSet whose earlier one of that name was refused',
+    { statefulsets: [stateful(1, withClaims)], events: [created('FailedCreate', '01', quota, 'earlier')] },
+    [],
+  ],
+  ['a StatefulSet without a listener volume', { statefulsets: [stateful(1, {})], events: [created('FailedCreate', '01', quota)] }, []],
+  [
+    'a Deployment with ephemeral volumes',
+    { deployments: [deployment(ephemeral)] },
+    [`fail Deployment/api Deployment api cannot create its next pod: ${quota}`],
+  ],
+  [
+    'a Deployment that mounts a claim',
+    { deployments: [deployment({ volumes: [{ name: 'a', persistentVolumeClaim: { claimName: 'data' } }] })] },
+    [`fail Deployment/api Deployment api cannot create its next pod: ${quota}`],
+  ],
+  ['a Deployment without a listener volume', { deployments: [deployment({})] }, []],
+] as const) {
+  test(`a refused pod of ${title} is ${expected.length === 0 ? 'no' : 'one'} finding`, async () => {
+    const { findings } = await checked({ objects: { ...objects, listeners: [], pods: [], ...workloads } });
+    assert.deepEqual(
+      findings.filter(({ state }) => state === 'fail').map(({ state, object, says }) => `${state} ${object} ${says}`),
+      expected,
+    );
+  });
+}
+
+test('a refused pod is reported once, with the Listener that its workload alone would serve', async () => {
+  const named = { metadata: { name: 'listener', annotations: { 'listeners.stackable.tech/listener-name': 'good' } }, spec: {} };
+  const content = {
+    ...objects,
+    listeners: [listener('good', 'AddressesAssigned')],
+    services: [{ metadata: { name: 'good', namespace: 'shop', ownerReferences: [ownerOf('good')] }, spec: { selector: { app: 'web' } } }],
+    pods: [],
+    statefulsets: [stateful(0, { volumeClaimTemplates: [named] })],
+    events: [created('FailedCreate', '02', quota)],
+  };
+  const { objects: all, findings } = await checked({ objects: content });
+  assert.deepEqual(
+    all.map(({ object, cause }) => `${object} ${cause?.object} ${cause?.code}`),
+    ['Listener/good StatefulSet/web FailedCreate'],
+  );
+  assert.deepEqual(findings, []);
+});

@@ -104,6 +104,41 @@ function causeOf({ cause }: Explanation): readonly [about: string, says: string]
 }
 
 suite('the explanation of an exposed Listener', () => {
+  const ofSet = { kind: 'StatefulSet', name: 'web', message: 'exceeded quota', since: LONG_AGO, listeners: [] } as const;
+  const owned = (kind: string, name: string): Pod =>
+    podNamed('web-0', {
+      metadata: {
+        name: 'web-0',
+        labels: { 'pod-template-hash': '6d5f' },
+        ownerReferences: [{ apiVersion: 'apps/v1', kind, name, uid: 'x', controller: true }],
+      },
+    });
+  for (const [title, workload, pod, warns] of [
+    ['its StatefulSet', ofSet, owned('StatefulSet', 'web'), true],
+    ['its Deployment', { ...ofSet, kind: 'Deployment' }, owned('ReplicaSet', 'web-6d5f'), true],
+    ['another StatefulSet', ofSet, owned('StatefulSet', 'other'), false],
+    ['a Deployment whose name begins with that of its own', { ...ofSet, kind: 'Deployment' }, owned('ReplicaSet', 'web-x-6d5f'), false],
+  ] as const) {
+    test(`with ready pods ${warns ? 'warns' : 'passes'} if the next pod of ${title} is refused`, () => {
+      const { steps, verdict } = explainListener(listenerFacts({ pods: { value: [pod] }, workloads: { value: [workload] } }));
+      assert.equal(verdict, warns ? 'warn' : 'pass');
+      assert.deepEqual(
+        steps.filter(({ state }) => state === 'warn').map(({ id, object }) => `${id} ${object}`),
+        warns ? [`exposure.workloads ${workload.kind}/web`] : [],
+      );
+    });
+  }
+
+  test('without pods fails if a claim template that names it is of a workload whose pod is refused', () => {
+    const { cause } = explainListener(listenerFacts({ pods: { value: [] }, workloads: { value: [{ ...ofSet, listeners: ['web'] }] } }));
+    assert.deepEqual([cause?.id, cause?.object, cause?.code], ['exposure.workloads', 'StatefulSet/web', 'FailedCreate']);
+  });
+
+  test('keeps its warning without pods if workloads cannot be read', () => {
+    const { steps } = explainListener(listenerFacts({ pods: { value: [] }, workloads: { unknown: 'you have no right' } }));
+    assert.equal(steps.find(({ id }) => id === 'exposure.pods')?.state, 'warn');
+  });
+
   test('passes from the controller to the pods', () => {
     const { verdict, steps } = explainListener(listenerFacts());
     assert.equal(verdict, 'pass');
