@@ -1,5 +1,11 @@
-/** A console of the network that a socket serves: `node bench/console/console.ts SOCKET`. Prints its link, then its memory each second. */
+/**
+ * A console of the network that a socket serves: `node bench/console/console.ts SOCKET PAGE`. The file PAGE has the serialized files of
+ * the page, since building them here would take memory. Prints its link, its memory each second, and another link for each line of input.
+ */
+import { readFile } from 'node:fs/promises';
+import { deserialize } from 'node:v8';
 import { applyV8Flags } from '../../src/cli/processes/v8-flags.ts';
+import type { PageAsset } from '../../src/console/assets.ts';
 
 applyV8Flags();
 const [{ askSocket, readSocket }, { History }, { serveConsole }, { Watcher }] = await Promise.all([
@@ -9,7 +15,9 @@ const [{ askSocket, readSocket }, { History }, { serveConsole }, { Watcher }] = 
   import('../../src/console/watcher.ts'),
 ]);
 
-const socket = process.argv[2] ?? '';
+const [, , socket = '', page = ''] = process.argv;
+// The benchmark wrote this type.
+const assets = deserialize(await readFile(page)) as readonly PageAsset[];
 const sources = {
   resources: {
     namespace: 'west',
@@ -29,8 +37,10 @@ const sources = {
 const place = { where: sources.resources.where, namespace: 'west', isMachine: true, version: '1' };
 const watcher = new Watcher(sources, { place, history: new History(96 * 2 ** 20) });
 await watcher.read();
-await using server = await serveConsole({ sources, watcher, assets: [], port: 0, publicUrls: [] });
-console.log(server.createLink());
+await using server = await serveConsole({ sources, watcher, assets, port: 0, publicUrls: [] });
+const printLink = (): void => console.log(server.createLink());
+printLink();
+process.stdin.on('data', printLink);
 setInterval(() => {
   const { rss, heapUsed, external } = process.memoryUsage();
   const { user, system } = process.cpuUsage();

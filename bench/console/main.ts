@@ -1,26 +1,30 @@
 /**
- * Memory and CPU of a console of a large network: `node bench/console/main.ts --help`. The console is a process of its own. This one plays
- * the router that it asks, and a page that reads the stream of changes. docs/scale.md has the figures.
+ * Memory, CPU and first views of a console of a large network: `node bench/console/main.ts --help`. The console is a process of its own.
+ * This one plays the router that it asks, and a page that reads the stream of changes. docs/scale.md has the figures.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { serialize } from 'node:v8';
+import { loadPage } from '../../src/console/page-assets.ts';
 import { describeMachine } from '../machine.ts';
 import { format, machineLine, table } from '../markdown.ts';
 import { count } from '../options.ts';
 import { median } from '../statistics.ts';
+import { timeFirstViews } from './first-view.ts';
 import { createLargeNetwork } from './large-network.ts';
 
 const FULL = { sites: 1_000, keys: 10_000, connections: 100_000, seconds: 300 };
 
 const USAGE = `node bench/console/main.ts [OPTION…]
 
-Measures the memory and the CPU time of a console. The first minute, in which it starts, does not count.
+Measures the memory and the CPU time of a console. The first minute, in which it starts, does not count. Then it measures how long
+Chromium takes to show views.
 
   --sites N           ${FULL.sites}
   --keys N            ${FULL.keys} routing keys, all with a listener at this site
@@ -63,28 +67,47 @@ async function main(): Promise<void> {
   const network = createLargeNetwork(size).listen(socket);
   stack.defer(() => void network.close());
   await once(network, 'listening');
-  const child = spawn(process.execPath, [fileURLToPath(new URL('console.ts', import.meta.url)), socket], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const page = join(folder, 'page');
+  await writeFile(page, serialize(await loadPage()));
+  const child = spawn(process.execPath, [fileURLToPath(new URL('console.ts', import.meta.url)), socket, page], {
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
   stack.defer(() => void child.kill());
-  console.log(report(await samplesOf(child, seconds), seconds).join('\n'));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  console.log(report(await samplesOf(lines, seconds), seconds).join('\n'));
+  child.stdin.write('link\n');
+  console.log(['', ...reportViews(await timeFirstViews(await nextLink(lines)))].join('\n'));
   console.log(`\n${machineLine(machine)}: \`${machine.command}\``);
 }
 
-async function samplesOf(child: ChildProcess, seconds: number): Promise<readonly Sample[]> {
-  if (child.stdout === null) throw new Error('the console has no output');
+async function samplesOf(lines: AsyncIterator<string>, seconds: number): Promise<readonly Sample[]> {
   const samples: Sample[] = [];
-  for await (const line of createInterface({ input: child.stdout })) {
-    if (line.startsWith('http')) await openPage(line);
+  while (samples.length < seconds) {
+    const line = await nextLine(lines);
+    if (isLink(line)) await openStream(line);
     // The console prints this type.
     else samples.push(JSON.parse(line) as Sample);
-    if (samples.length >= seconds) return samples.slice(STARTING);
   }
-  throw new Error('the console has ended');
+  return samples.slice(STARTING);
+}
+
+const isLink = (line: string): boolean => line.startsWith('http');
+
+async function nextLine(lines: AsyncIterator<string>): Promise<string> {
+  const { done, value } = await lines.next();
+  if (done === true) throw new Error('the console has ended');
+  return value;
+}
+
+async function nextLink(lines: AsyncIterator<string>): Promise<string> {
+  for (;;) {
+    const line = await nextLine(lines);
+    if (isLink(line)) return line;
+  }
 }
 
 /** Signs in as a page does, and reads the stream. */
-async function openPage(link: string): Promise<void> {
+async function openStream(link: string): Promise<void> {
   const { origin, hash } = new URL(link);
   const body = JSON.stringify({ token: hash.slice('#t='.length) });
   // The console answers with this type.
@@ -108,6 +131,11 @@ function report(samples: readonly Sample[], seconds: number): readonly string[] 
       ['CPU of one core', format(cpu * 100, '%'), ''],
     ],
   );
+}
+
+function reportViews(times: ReadonlyMap<string, readonly number[]>): readonly string[] {
+  const rows = [...times].map(([view, each]) => [`\`${view}\``, format(median(each), 'ms'), format(Math.max(...each), 'ms')]);
+  return table(['first view', 'median', 'most'], rows);
 }
 
 await main();
