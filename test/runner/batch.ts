@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runTests, type FileOptions, type FileResult } from './test-file.ts';
+import { END_LIMIT, runTests, type FileOptions, type FileResult } from './test-file.ts';
 
 export type FileCounts = Omit<FileResult, 'output'>;
 
@@ -19,7 +19,7 @@ export async function runBatch(files: readonly string[], options: FileOptions): 
     const counted = join(folder, 'counts');
     const reporter = [`--test-reporter=${COUNT_BY_FILE}`, `--test-reporter-destination=${counted}`];
     const { output, code } = await runTests(
-      ['--expose-internals', ...reporter, TOGETHER, ...files],
+      ['--expose-internals', ...reporter, TOGETHER, String(options.endLimit ?? END_LIMIT), ...files],
       `a batch of ${files.length} files`,
       options,
     );

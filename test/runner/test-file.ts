@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 
 export interface Counts {
   readonly passed: number;
@@ -21,6 +22,8 @@ export interface FileOptions {
   /** Milliseconds for one test, and for the file. */
   readonly testLimit: number;
   readonly fileLimit: number;
+  /** Milliseconds in which a process ends after its last test (default: END_LIMIT). */
+  readonly endLimit?: number;
   /** The time of all is up. */
   readonly signal: AbortSignal;
   /** Lines as they come, without the file's own count. */
@@ -29,11 +32,14 @@ export interface FileOptions {
 
 /** Milliseconds for clean-up of an ended file, and for an output that a process of it may hold open. */
 const [GRACE, HELD_OPEN] = [10_000, 5_000];
+/** A slow machine takes some of it for clean-up that no test waits for. */
+export const END_LIMIT = 20_000;
+const ALONE = fileURLToPath(new URL('alone.ts', import.meta.url));
 
 /** Runs one file in a process of its own, and ends it when its time is up. */
 export async function runTestFile(file: string, options: FileOptions): Promise<FileResult> {
   const began = performance.now();
-  const { output, code } = await runTests([file], file, options);
+  const { output, code } = await runTests([ALONE, String(options.endLimit ?? END_LIMIT), file], file, options);
   return { file, output, seconds: (performance.now() - began) / 1_000, ...countsIn(output, code) };
 }
 

@@ -10,6 +10,8 @@ export interface TierOptions {
   readonly testLimit: number;
   readonly fileLimit: number;
   readonly limit: number;
+  /** Milliseconds in which a process ends after its last test (default: END_LIMIT). */
+  readonly endLimit?: number;
   /** Files that failed and may run again: where more have failed, something else than luck is the matter. */
   readonly chances: number;
   readonly show: (line: string) => void;

@@ -3,12 +3,14 @@ import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { endProcess } from './end-process.ts';
 
 interface AsyncHooks {
   getHookArrays(): readonly [readonly { disable(): void }[], ...unknown[]];
 }
 
-const imports = process.argv.slice(2).map((file) => {
+const [endLimit, ...files] = process.argv.slice(2);
+const imports = files.map((file) => {
   const { promise, resolve: done } = Promise.withResolvers<void>();
   describe(file, async () => {
     await import(pathToFileURL(resolve(file)).href).finally(done);
@@ -25,3 +27,4 @@ const [hooks] = getHookArrays();
 const ownHooks = [...hooks];
 await Promise.all(imports);
 for (const hook of ownHooks) hook.disable();
+endProcess(Number(endLimit));

@@ -123,6 +123,26 @@ test('a file that has not run when the time of all is up has failed, by name', a
   assert.throws(() => readFileSync(join(ran.dir, 'flaky.test.mjs.ran')), { code: 'ENOENT' });
 });
 
+const FAILS_AND_STAYS = `${BEGIN}
+import { after } from 'node:test';
+after(() => console.log('cleaned up'));
+test('bad', () => { setInterval(() => {}, 1000); throw new Error('always'); });`;
+
+test('a process that something keeps open is ended after its last test, and the output says what and how tests failed', async (t) => {
+  for (const more of [{}, { together }]) {
+    const ran = await run(t, { good: GOOD, bad: FAILS_AND_STAYS }, { ...more, chances: 0, endLimit: 200 });
+    assert.deepEqual(counts(ran), [
+      [1, 0, 1],
+      [0, 1, 0],
+    ]);
+    const [, { output } = assert.fail()] = ran.files;
+    assert.match(output, /cleaned up[^]*the process did not end within 0\.2 s after its last test: a test left open Timeout/);
+    assert.match(failuresIn(ran.files[1] ?? assert.fail()).join('\n'), /bad[^]*always/);
+  }
+  const good = await run(t, { stays: STAYS }, { chances: 0, endLimit: 200 });
+  assert.deepEqual(counts(good), [[1, 1, 0]]);
+});
+
 /** Says which process it ran in. */
 const TELLS = `${BEGIN}
 import { writeFileSync } from 'node:fs';
