@@ -1,4 +1,4 @@
-import type { KubeObject } from '../objects.ts';
+import type { KubeObject, OwnerReference } from '../objects.ts';
 import { resource } from '../resource.ts';
 
 /** coordination.k8s.io/v1 Lease for leader election. */
@@ -44,6 +44,12 @@ export function mayTake(lease: Lease, identity: string, observation: Observation
   const seconds = lease.spec?.leaseDurationSeconds;
   const duration = seconds !== undefined && seconds > 0 ? seconds * 1_000 : ownDuration;
   return now >= observation.at + duration;
+}
+
+/** Whether the lease belongs to another owner of this kind, so that its holder works for that one. */
+export function isOfAnotherOwner({ metadata: { ownerReferences = [] } }: Lease, owner: OwnerReference): boolean {
+  const alike = ownerReferences.filter(({ kind }) => kind === owner.kind);
+  return alike.length > 0 && !alike.some(({ uid }) => uid === owner.uid);
 }
 
 /** The spec with which `identity` takes or renews a lease; `before` is undefined if the Lease does not exist. */

@@ -4,7 +4,7 @@ import { pause } from '../../work/pause.ts';
 import type { KubeClient } from '../contract.ts';
 import type { OwnerReference } from '../objects.ts';
 import { isClosed, isConflict, isNotFound, LeaseLostError } from '../errors.ts';
-import { heldSpec, holderOf, leases, mayTake, observe, releasedSpec } from './lease-record.ts';
+import { heldSpec, holderOf, isOfAnotherOwner, leases, mayTake, observe, releasedSpec } from './lease-record.ts';
 import type { Lease, LeaseSpec, Observation } from './lease-record.ts';
 import { LeaseHold } from './lease-hold.ts';
 import type { Held } from './lease-hold.ts';
@@ -15,7 +15,10 @@ export interface LeaseOptions {
   readonly name: string;
   /** Unique identity of each candidate: the pod's name. */
   readonly identity: string;
-  /** Owner with which the Lease is garbage-collected; called for every write. */
+  /**
+   * Owner with which the Lease is garbage-collected; called for every read and write. A Lease of another owner of its kind is taken at
+   * once: candidates of a former owner must not have one.
+   */
   readonly owner?: () => OwnerReference | undefined;
   /** Stops waiting; while leading, stops the work and then releases the lease. */
   readonly signal: AbortSignal;
@@ -186,6 +189,8 @@ class Candidate {
   }
 
   #mayTake(lease: Lease, observation: Observation): boolean {
+    const owner = this.#options.owner?.();
+    if (owner !== undefined && isOfAnotherOwner(lease, owner)) return true;
     return mayTake(lease, this.#options.identity, observation, this.#clock(), this.#timing.duration);
   }
 
@@ -209,10 +214,11 @@ class Candidate {
     return this.#limited((signal) => client.patch(leases, { namespace, name }, patch, { type: 'merge', signal }));
   }
 
-  /** Adds the owner, also to a lease created without one. */
+  /** Replaces a former owner, and adds one to a lease created without. */
   #owners(before: readonly OwnerReference[]): { readonly ownerReferences?: readonly OwnerReference[] } {
     const owner = this.#options.owner?.();
-    return owner === undefined || before.some(({ uid }) => uid === owner.uid) ? {} : { ownerReferences: [...before, owner] };
+    if (owner === undefined || before.some(({ uid }) => uid === owner.uid)) return {};
+    return { ownerReferences: [...before.filter(({ kind }) => kind !== owner.kind), owner] };
   }
 
   /** Limits each request to a third of the deadline: after one on a dead connection there is time for another. */

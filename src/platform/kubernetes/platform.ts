@@ -1,5 +1,6 @@
 import type { SitePlatform } from '../../agent/ports.ts';
 import { ROUTER } from '../../api/skupper/cluster-names.ts';
+import { API_VERSION } from '../../api/skupper/names.ts';
 import { timestamp } from '../../agent/stale-status.ts';
 import type { KubeObject, OwnerReference } from '../../kube/objects.ts';
 import type { InformerProblem, KubeClient, StartInformer } from '../../kube/contract.ts';
@@ -117,8 +118,10 @@ function followRights({ client, start, namespace, signal }: ClusterPlatformOptio
 /** The same object each time, so that comparisons are cheap. */
 const nowhere = { kind: 'forwarded', addresses: {} } as const;
 
-/** Objects that routers create are deleted with the Site. */
+/** Objects that routers create are deleted with the Site. A Site that is being deleted owns nothing new. */
 function ownerOf(sites: readonly KubeObject[], desired: string | undefined): OwnerReference | undefined {
-  const { apiVersion, kind, metadata: { name = '', uid } = {} } = sites.find(({ metadata }) => metadata.uid === desired) ?? {};
-  return uid === undefined || apiVersion === undefined || kind === undefined ? undefined : { apiVersion, kind, name, uid };
+  const site = sites.find(({ metadata }) => metadata.uid === desired && metadata.deletionTimestamp === undefined);
+  const { uid, name = '' } = site?.metadata ?? {};
+  // Items of a list lack both fields.
+  return uid === undefined ? undefined : { apiVersion: API_VERSION, kind: 'Site', name, uid };
 }

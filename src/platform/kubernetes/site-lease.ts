@@ -1,11 +1,14 @@
 import type { Leadership } from '../../agent/ports.ts';
 import { SITE_LEADER } from '../../api/skupper/cluster-names.ts';
 import { whileLeading, type LeaseOptions } from '../../kube/lease/lease.ts';
+import type { OwnerReference } from '../../kube/objects.ts';
 import { detached } from '../../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
 import { aborted, pause } from '../../work/pause.ts';
 
-export interface SiteLeaseOptions extends Pick<LeaseOptions, 'client' | 'namespace' | 'identity' | 'owner' | 'timing'> {
+export interface SiteLeaseOptions extends Pick<LeaseOptions, 'client' | 'namespace' | 'identity' | 'timing'> {
+  /** The Site of this router; undefined once it is deleted. */
+  readonly owner: () => OwnerReference | undefined;
   readonly log: Logger;
   /** Called when this process becomes the leader or stops being it. */
   readonly onChange: () => void;
@@ -16,11 +19,13 @@ const RETRY = 1_000;
 
 /**
  * Leader election among a site's routers by a Lease. A router that loses the Lease continues to carry traffic, and tries to acquire it
- * again.
+ * again. A router whose Site is deleted releases it: it may drain for half a minute, while a router of the next Site leads.
  */
 export class SiteLease implements Leadership, AsyncDisposable {
   readonly #options: SiteLeaseOptions;
   readonly #end = new AbortController();
+  /** Set while this router is a candidate. */
+  #candidacy: AbortController | undefined;
   #running: Promise<void> | undefined;
   #stillLeading: (() => boolean) | undefined;
 
@@ -29,24 +34,14 @@ export class SiteLease implements Leadership, AsyncDisposable {
   }
 
   lead(): boolean {
-    if (this.#running === undefined && !this.#end.signal.aborted) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#running = promise;
-      detached(
-        'pass/site-lease',
-        async () => {
-          await this.#run();
-          resolve();
-        },
-        () => resolve(),
-      );
-    }
+    if (this.#options.owner() === undefined) this.#candidacy?.abort();
+    else if (this.#candidacy === undefined && !this.#end.signal.aborted) this.#start();
     return this.stillLeading;
   }
 
   /** Checked immediately before each write. */
   get stillLeading(): boolean {
-    return !this.#end.signal.aborted && this.#stillLeading?.() === true;
+    return !this.#end.signal.aborted && this.#candidacy?.signal.aborted === false && this.#stillLeading?.() === true;
   }
 
   resign(): void {
@@ -59,9 +54,25 @@ export class SiteLease implements Leadership, AsyncDisposable {
     await this.#running;
   }
 
-  async #run(): Promise<void> {
+  #start(): void {
+    const candidacy = new AbortController();
+    this.#candidacy = candidacy;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#running = promise;
+    const ended = (): void => {
+      this.#candidacy = undefined;
+      resolve();
+      this.#options.onChange();
+    };
+    const run = async (): Promise<void> => {
+      await this.#run(AbortSignal.any([this.#end.signal, candidacy.signal]));
+      ended();
+    };
+    detached('pass/site-lease', run, ended);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
     const { log, onChange, timing, ...lease } = this.#options;
-    const { signal } = this.#end;
     while (!signal.aborted) {
       try {
         await whileLeading(

@@ -47,6 +47,20 @@ describe('leader election', () => {
     await world.pass(100);
   });
 
+  it('has a candidate of a new owner lead at once, with a lease that goes with that owner only', async (t) => {
+    const world = new LeaseWorld(t);
+    const owner = (uid: string) => ({ apiVersion: 'skupper.io/v2alpha1', kind: 'Site', name: 'west', uid });
+    const former = new Contender(world, 'a', { owner: () => owner('former') });
+    await world.pass(5_000);
+    const a = new Contender(world, 'b', { owner: () => owner('next') });
+    await world.pass(100);
+    assert.deepEqual([a.acts, world.holder, world.lease?.metadata.ownerReferences], [true, 'b', [owner('next')]]);
+    await world.pass(5_000);
+    assert.deepEqual([former.acts, former.events], [false, ['leading', 'lost']]);
+    a.stop.abort();
+    await world.pass(100);
+  });
+
   it('lets one of two candidates lead that come at the same moment', async (t) => {
     const world = new LeaseWorld(t);
     const both = [new Contender(world, 'a'), new Contender(world, 'b')];

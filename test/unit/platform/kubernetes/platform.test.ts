@@ -5,6 +5,7 @@ import { attachedConnectorBindings, connectors, links, listeners, multiKeyListen
 import { generateSiteKey } from '../../../../src/identity/site-key.ts';
 import { siteIdOf } from '../../../../src/identity/site-id.ts';
 import type { KubeObject } from '../../../../src/kube/objects.ts';
+import { leases } from '../../../../src/kube/lease/lease-record.ts';
 import { configMaps, endpointSlices, pods, secrets, type Resource } from '../../../../src/kube/resource.ts';
 import { eventually } from '../../../harness/wait.ts';
 import type { PlayedApi } from '../../exposure/support/played-api.ts';
@@ -64,6 +65,29 @@ test('a pod that starts while the key of a Site before is still there waits for 
   putSecret(api, 'skupper-site-key', { 'site.key': keys.own.pem }, 'Opaque', owners('site-uid'));
   await eventually('the pod is ready', () => pod.agent.unready === undefined);
   assert.equal(pod.router.config.site.id, siteIdOf(keys.own.key.publicKey));
+});
+
+const leaseOf = (api: PlayedApi) => api.read(leases, `${namespace}/skupper-site-leader`);
+
+test('a pod leads at once although a pod of a deleted Site holds the Lease', async () => {
+  const api = aNamespace();
+  const ownerReferences = [{ apiVersion: 'skupper.io/v2alpha1', kind: 'Site', name: 'west', uid: 'former-uid' }];
+  put(api, leases, 'skupper-site-leader', { spec: { holderIdentity: 'former', leaseDurationSeconds: 600 } }, { ownerReferences });
+  putListener(api, 'web', 1024);
+  await using _pod = await aPod(api);
+  await becomes(api, listeners, 'web', 'Pending');
+  assert.equal(leaseOf(api)?.spec?.holderIdentity, 'one');
+});
+
+test('a pod whose Site is deleted releases the Lease while it still runs, and leads again with its Site', async () => {
+  const api = aNamespace();
+  await using _pod = await aPod(api);
+  const holder = (): string | undefined => leaseOf(api)?.spec?.holderIdentity ?? undefined;
+  await eventually('it leads', () => holder() === 'one');
+  api.remove(sites, `${namespace}/west`);
+  await eventually('the Lease is free', () => holder() === undefined, { timeoutMs: 10_000 });
+  put(api, sites, 'west', { spec: null }, { uid: 'site-uid' });
+  await eventually('it leads again', () => holder() === 'one');
 });
 
 test('unchanged statuses are not written, not even by the next leading pod', async () => {
