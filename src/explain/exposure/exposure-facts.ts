@@ -29,6 +29,8 @@ export interface LeaseFacts {
   readonly holder?: string;
   /** End of its duration since the last renewal, in milliseconds since 1970. */
   readonly endsAt: number;
+  /** Whether it has expired and the holder's pod is gone. */
+  readonly isAbandoned?: true;
 }
 
 /** An event of the core API group, newest last. */

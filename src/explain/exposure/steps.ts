@@ -73,11 +73,12 @@ export class Steps {
     const id = 'exposure.controller';
     const advice = { code: 'not-running', do: CONTROLLER_ADVICE } as const;
     if (lease === undefined) return this.fail(id, 'No replica of the exposure controller has ever led in this cluster.', advice);
-    const { key, holder, endsAt } = lease;
+    const { key, holder, endsAt, isAbandoned = false } = lease;
     if (holder === undefined) return this.fail(id, `No replica of the exposure controller leads: Lease ${key} has no holder.`, advice);
-    if (endsAt + CLOCK_DIFFERENCE >= now) return this.pass(id, `${printable(holder, MOST_REASON)} leads`);
+    if (!isAbandoned && endsAt + CLOCK_DIFFERENCE >= now) return this.pass(id, `${printable(holder, MOST_REASON)} leads`);
     const since = new Date(endsAt).toISOString();
-    return this.fail(id, `No replica of the exposure controller leads: Lease ${key} expired at ${since}.`, { ...advice, since });
+    const gone = isAbandoned ? `, and its holder, Pod ${printable(holder, MOST_REASON)}, is gone` : '';
+    return this.fail(id, `No replica of the exposure controller leads: Lease ${key} expired at ${since}${gone}.`, { ...advice, since });
   }
 }
 

@@ -14,6 +14,7 @@ import { claimNameOf } from '../../exposure/cluster/starting-pods.ts';
 import { hasCode } from '../../files/errno.ts';
 import type { KubeClient, PodAccess, Selection } from '../../kube/contract.ts';
 import { isForbidden } from '../../kube/errors.ts';
+import { endOfLease, isAbandoned } from '../../kube/lease/abandoned-lease.ts';
 import { holderOf, leases, type Lease } from '../../kube/lease/lease-record.ts';
 import type { EndpointSlice, KubeObject, Node, PersistentVolume, PersistentVolumeClaim, Service } from '../../kube/objects.ts';
 import {
@@ -282,21 +283,26 @@ export async function gatherCommon(place: ExposurePlace): Promise<ExposureFacts>
     list(place, leases, { fieldSelector: `metadata.name=${LEASE}` }),
     list(place, listenerClasses, {}),
   ]);
+  const now = Date.now();
+  // An installation that was removed leaves its Lease in its namespace.
+  const lease = mapped(all, (found) => found.toSorted((one, other) => endOfLease(other) - endOfLease(one))[0]);
   return {
-    now: Date.now(),
-    // An installation that was removed leaves its Lease in its namespace.
-    lease: mapped(all, (found) => found.map(leaseFacts).toSorted((one, other) => other.endsAt - one.endsAt)[0]),
+    now,
+    lease: 'unknown' in lease ? lease : { value: lease.value && (await leaseFacts(place, lease.value, now)) },
     classes: mapped(classes, (each) => each.map(readableClass)),
   };
 }
 
-function leaseFacts({ metadata, spec = {} }: Lease): LeaseFacts {
-  const holder = holderOf({ metadata, spec });
-  const { renewTime = '', leaseDurationSeconds = 0 } = spec;
+/** The account of a console may not read pods of other namespaces. */
+async function leaseFacts({ client, isConsole }: ExposurePlace, lease: Lease, now: number): Promise<LeaseFacts> {
+  const { metadata } = lease;
+  const holder = holderOf(lease);
+  const hasNoHolder = isConsole !== true && (await isAbandoned(client, lease, now));
   return {
     key: `${metadata.namespace}/${metadata.name}`,
     ...(holder === undefined ? {} : { holder }),
-    endsAt: (Date.parse(renewTime) || 0) + leaseDurationSeconds * 1_000,
+    endsAt: endOfLease(lease),
+    ...(hasNoHolder ? { isAbandoned: true } : {}),
   };
 }
 

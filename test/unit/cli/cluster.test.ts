@@ -394,6 +394,16 @@ describe('where nothing looks after a site in a cluster', () => {
     assert.match(err, /The controller of sites \(skupper\/skupper-controller\) does not run in the cluster of context "here"/);
   });
 
+  it('a controller that was uninstalled a moment ago is not taken for one that runs', async () => {
+    await using cluster = await withSite();
+    const renewTime = new Date(Date.now() - 20_000).toISOString();
+    cluster.store('leases/skupper-controller', { spec: { holderIdentity: 'controller-1', leaseDurationSeconds: 13, renewTime } });
+    const reported = async () => /skupper-controller\) does not run/.test((await cluster.earshot(['listener', 'create', 'web', '80'])).err);
+    assert.equal(await reported(), true);
+    cluster.store('pods/controller-1', {});
+    assert.equal(await reported(), false);
+  });
+
   it('a missing site is reported with the command that creates one', async () => {
     await using cluster = await Cluster.start();
     const { code, err } = await cluster.earshot(['token', 'issue', '-']);

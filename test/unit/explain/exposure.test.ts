@@ -178,6 +178,15 @@ suite('the explanation of an exposed Listener', () => {
       /expired at 2030-01-01T00:50:00/,
     ],
     [
+      'the Lease has just expired and its holder is gone',
+      {
+        listener: listenerWith([], { status: null }),
+        lease: { value: { key: 'a/b', holder: 'x', endsAt: NOW - 1_000, isAbandoned: true } },
+      },
+      'exposure.controller fail not-running',
+      /Lease a\/b expired at 2030-01-01T00:59:59\.000Z, and its holder, Pod x, is gone/,
+    ],
+    [
       'the last change is not processed',
       { listener: listenerWith(works, { metadata: { name: 'web', namespace: 'shop', uid: 'u1', generation: 3 } }) },
       'exposure.processed wait listener-pending',

@@ -7,7 +7,7 @@ import { explainListener } from '../../../src/explain/exposure/explain-listener.
 import { gatherClaim, gatherCommon, gatherListener, gatherPod, type ExposurePlace } from '../../../src/explain/gather/gather-exposure.ts';
 import type { PodAccess } from '../../../src/kube/contract.ts';
 import { ApiError } from '../../../src/kube/errors.ts';
-import { clusterOf, type Stored } from './support-cluster.ts';
+import { clusterOf, type ClusterContent, type Stored } from './support-cluster.ts';
 
 const listener = (port = 8080): Stored => ({
   apiVersion: API_VERSION,
@@ -198,4 +198,27 @@ suite('volumes that the driver of the node reports', () => {
     const old = await volumesFrom(() => Promise.resolve('not found; this port serves /metrics'));
     assert.deepEqual(old, { unknown: 'the node driver cannot be read: this version does not list its volumes' });
   });
+});
+
+suite('an exposure controller that was uninstalled a moment ago', () => {
+  const spec = { holderIdentity: 'controller-1', leaseDurationSeconds: 13 };
+  const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
+  const leaseOf = (seconds: number): Stored => ({
+    metadata: { name: 'earshot-controller', namespace: 'earshot-system' },
+    spec: { ...spec, renewTime: ago(seconds) },
+  });
+  const holder: Stored = { metadata: { name: 'controller-1', namespace: 'earshot-system' }, spec: {} };
+  const cases: readonly (readonly [when: string, content: ClusterContent, isConsole: boolean, isAbandoned: boolean])[] = [
+    ['its Lease has expired and its pod is gone', { objects: { leases: [leaseOf(20)] } }, false, true],
+    ['its pod exists', { objects: { leases: [leaseOf(20)], pods: [holder] } }, false, false],
+    ['its Lease has not expired', { objects: { leases: [leaseOf(1)] } }, false, false],
+    ['its pod cannot be read', { objects: { leases: [leaseOf(20)] }, denied: ['pods'] }, false, false],
+    ['a console may not read its pod', { objects: { leases: [leaseOf(20)] } }, true, false],
+  ];
+  for (const [when, content, isConsole, isAbandoned] of cases) {
+    test(`${isAbandoned ? 'does not lead' : 'may lead'} if ${when}`, async () => {
+      const { lease } = await gatherCommon({ client: clusterOf(content), namespace: 'shop', probe: false, isConsole });
+      assert.equal('value' in lease && lease.value?.isAbandoned === true, isAbandoned);
+    });
+  }
 });

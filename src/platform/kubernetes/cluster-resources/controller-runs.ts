@@ -3,6 +3,7 @@ import { CONTROLLER_NAME } from '../../../api/skupper/cluster-names.ts';
 import type { KubeClient } from '../../../kube/contract.ts';
 import { ApiError } from '../../../kube/errors.ts';
 import type { KubeObject } from '../../../kube/objects.ts';
+import { isAbandoned } from '../../../kube/lease/abandoned-lease.ts';
 import { holderOf, leases, type Lease } from '../../../kube/lease/lease-record.ts';
 import { commandIn } from '../../../text/command-in.ts';
 import { isRecord } from '../../../text/is-record.ts';
@@ -23,7 +24,7 @@ export async function notRunning(client: KubeClient, place: ClusterPlace, reader
   }
   const { name, namespace } = controllerOf(found);
   const lease = await leaseOf(client, namespace, name);
-  if (lease === undefined || isHeld(lease)) return undefined;
+  if (lease === undefined || (isHeld(lease) && !(await isAbandoned(client, lease, Date.now())))) return undefined;
   const look = `\`kubectl -n ${namespace} get pods -l application=${name}\``;
   return `The controller of sites (${namespace}/${name}) does not run in ${place.cluster}: find the reason with ${look}.`;
 }
