@@ -1,7 +1,16 @@
 /** Checks all exposed objects of a namespace, and what the exposure half needs in the cluster. */
 import { listeners, podListeners } from '../../api/listeners/index.ts';
 import { DRIVER_NAME } from '../../api/listeners/names.ts';
-import { endpointSlices, persistentVolumeClaims, pods, services, storageClasses, wholeName, type Resource } from '../../kube/resource.ts';
+import {
+  endpointSlices,
+  persistentVolumeClaims,
+  pods,
+  resource,
+  services,
+  storageClasses,
+  wholeName,
+  type Resource,
+} from '../../kube/resource.ts';
 import { printable } from '../../text/printable.ts';
 import { explainListener } from '../exposure/explain-listener.ts';
 import { explainPod } from '../exposure/explain-pod.ts';
@@ -13,12 +22,23 @@ import type { CheckReport } from '../report.ts';
 import type { Step } from '../step.ts';
 import { askRight } from './access-review.ts';
 import type { ExplainPlace } from './explainable-kind.ts';
-import { csiNodes, events, find, gatherCommon, leaseNamespaces, listAll, type ExposurePlace } from './gather-exposure.ts';
+import {
+  csiNodes,
+  DRIVER_PODS,
+  events,
+  find,
+  gatherCommon,
+  leaseNamespaces,
+  list,
+  listAll,
+  type ExposurePlace,
+} from './gather-exposure.ts';
 import { findMissingDefinitions, gatherNamespace, snapshotPlace } from './gather-namespace.ts';
 import { deployments, statefulSets } from './refused-workloads.ts';
 import { namespaces, podSecurityStep } from './pod-security.ts';
 import { sites } from '../../api/skupper/index.ts';
 import { findServed } from './served-definitions.ts';
+import { shellWord } from '../../text/shell-word.ts';
 import { listFirst } from '../../text/list-some.ts';
 
 type Checked = Pick<CheckReport, 'objects' | 'findings'>;
@@ -156,6 +176,20 @@ const MOST_NAME = 253;
 
 async function podSecuritySteps(place: ExposurePlace): Promise<readonly Step[]> {
   const installed = await leaseNamespaces(place);
-  const found = await Promise.all(installed.map((name) => place.client.find(namespaces, { name }).catch(() => undefined)));
-  return found.flatMap((namespace) => (namespace === undefined ? [] : (podSecurityStep('check.pod-security', namespace) ?? [])));
+  const found = await Promise.all(
+    installed.map(async (name) => {
+      const namespace = await place.client.find(namespaces, { name }).catch(() => undefined);
+      return namespace === undefined ? undefined : podSecurityStep('check.pod-security', namespace, await driversIn(place, name));
+    }),
+  );
+  return found.flatMap((step) => step ?? []);
 }
+
+/** The DaemonSet is named after the release. Its label selects it for users who may not list it here. */
+async function driversIn(place: ExposurePlace, namespace: string): Promise<string> {
+  const found = await list(place, daemonSets, { namespace, labelSelector: DRIVER_PODS });
+  if ('unknown' in found) return `daemonset -l ${DRIVER_PODS}`;
+  return found.value.map(({ metadata }) => `daemonset/${shellWord(metadata.name ?? '')}`).join(' ');
+}
+
+const daemonSets = resource('apps/v1', 'DaemonSet', 'daemonsets');

@@ -206,8 +206,8 @@ function readableRequest(request: Source<PodListeners | undefined>): Source<PodL
   return { unknown: unreadableText(`PodListeners ${found.metadata.name}`, reason) };
 }
 
-/** Label of the driver's pods in the chart. */
-const DRIVER_PODS = 'app.kubernetes.io/component=node';
+/** Label of the driver's DaemonSet and pods in the chart. */
+export const DRIVER_PODS = 'app.kubernetes.io/component=node';
 
 /** Volumes of a node. Undefined if the user may not see the driver's pod. */
 async function gatherDriverVolumes(place: ExposurePlace, nodeName: string): Promise<PodFacts['driverVolumes']> {

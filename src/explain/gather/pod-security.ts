@@ -9,8 +9,12 @@ export const namespaces = resource<KubeObject>('v1', 'Namespace', 'namespaces', 
 const ENFORCE = 'pod-security.kubernetes.io/enforce';
 const MOST_NAME = 253;
 
-/** @returns undefined if the namespace enforces no level, or the level `privileged` */
-export function podSecurityStep(id: string, { metadata: { name = '', labels = {} } }: KubeObject): Step | undefined {
+/**
+ * @param drivers DaemonSets as `kubectl rollout` takes them; empty before the installation. After refusals they pause for minutes
+ * @returns undefined if the namespace enforces no level, or the level `privileged`
+ */
+export function podSecurityStep(id: string, { metadata: { name = '', labels = {} } }: KubeObject, drivers = ''): Step | undefined {
+  const restart = drivers === '' ? '' : ` && kubectl rollout restart ${drivers} -n ${name}`;
   const level = labels[ENFORCE] ?? 'privileged';
   if (level === 'privileged') return undefined;
   return {
@@ -18,6 +22,6 @@ export function podSecurityStep(id: string, { metadata: { name = '', labels = {}
     object: `namespace/${name}`,
     state: 'warn',
     says: `the namespace enforces the Pod Security level ${printable(level, MOST_NAME)}, which refuses pods of the node driver`,
-    do: `kubectl label --overwrite namespace ${name} ${ENFORCE}=privileged`,
+    do: `kubectl label --overwrite namespace ${name} ${ENFORCE}=privileged${restart}`,
   };
 }

@@ -157,6 +157,22 @@ test('nodes without the driver, a missing definition, a missing right and Pod Se
   );
 });
 
+for (const [title, content, drivers] of [
+  ['of its name', {}, 'daemonset/shop-node'],
+  ['with its label, if it cannot be read', { denied: ['daemonsets'] }, 'daemonset -l app.kubernetes.io/component=node'],
+] as const) {
+  test(`advice about Pod Security restarts the DaemonSet ${title}, which pauses after refusals`, async () => {
+    const labels = { 'pod-security.kubernetes.io/enforce': 'baseline' };
+    const daemonset = { metadata: { name: 'shop-node', namespace: 'earshot-system', labels: { 'app.kubernetes.io/component': 'node' } } };
+    const namespaces = [{ metadata: { name: 'earshot-system', labels } }];
+    const { findings } = await checked({ objects: { ...objects, namespaces, daemonsets: [daemonset] }, ...content });
+    assert.equal(
+      findings.find(({ id }) => id === 'check.pod-security')?.do,
+      `kubectl label --overwrite namespace earshot-system pod-security.kubernetes.io/enforce=privileged && kubectl rollout restart ${drivers} -n earshot-system`,
+    );
+  });
+}
+
 test('a namespace without an exposed object shows that the controller leads', async () => {
   const { objects: all, findings } = await checked({ objects: { leases: objects.leases } });
   assert.deepEqual([all, findings.map(({ state, says }) => `${state} ${says}`)], [[], ['pass controller-1 leads']]);
