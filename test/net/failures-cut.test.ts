@@ -7,6 +7,7 @@ import {
   startHeldDownload,
   startLinkedPair,
   startNginx,
+  untilRefused,
   type Host,
   type LinkedPair,
   type Program,
@@ -79,7 +80,7 @@ describe('packets that vanish', { concurrency: 3 }, () => {
     await server.cut();
     await west.waitFor('Listener', 'web', 'Pending', { timeoutMs: DEAD_AFTER });
     t.diagnostic(`found after ${((performance.now() - cutAt) / 1000).toFixed(1)} s`);
-    await assert.rejects(client.run(PAGE), /refused|Failed to connect/);
+    await untilRefused(client, PAGE);
     // Each end learns it by itself, and lets its clients and servers know.
     await allEnded(held);
     assert.match((await download.readOn()).stderr, /reset by peer/i, 'a download fails, and does not seem to have ended');

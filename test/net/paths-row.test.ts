@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connector, createNetwork, eventually, linkByToken, listener, manifest, startNginx, startSite } from './harness/index.ts';
+import {
+  connector,
+  createNetwork,
+  eventually,
+  linkByToken,
+  listener,
+  manifest,
+  startNginx,
+  startSite,
+  untilRefused,
+} from './harness/index.ts';
 
 const PAGE = ['curl', '-sS', '--max-time', '20', 'http://127.0.0.1:8080/'];
 
@@ -35,7 +45,7 @@ test('a site in the middle of a row carries between its neighbours, and the list
   await t.test('made an edge site it carries no more, and made an ordinary one it does again', async () => {
     await middle.apply(manifest('Site', 'middle', { linkAccess: 'default', edge: true }));
     await west.waitFor('Listener', 'web', 'Pending');
-    await assert.rejects(client.run(PAGE), /refused|Failed to connect/);
+    await untilRefused(client, PAGE);
     await middle.apply(manifest('Site', 'middle', { linkAccess: 'default', edge: false }));
     await west.waitFor('Listener', 'web');
     assert.equal(await client.run(PAGE), 'hello from east\n');
@@ -44,7 +54,7 @@ test('a site in the middle of a row carries between its neighbours, and the list
   await t.test('killed, it takes the listener with it', async () => {
     await middle.kill9();
     await west.waitFor('Listener', 'web', 'Pending');
-    await assert.rejects(client.run(PAGE), /refused|Failed to connect/);
+    await untilRefused(client, PAGE);
     await west.waitFor('Site', 'west', ({ sitesInNetwork }) => sitesInNetwork === 1);
     await east.waitFor('Connector', 'web', ({ hasMatchingListener }) => hasMatchingListener === false);
   });

@@ -30,5 +30,5 @@ export { placeLinkFiles } from './link-files.ts';
 export { startLinkedPair, type LinkedPair } from './linked-pair.ts';
 export { converse, startTcpPeer } from './tcp-peers.ts';
 export { standStill, startHeldDownload } from './downloads.ts';
-export { failuresOf, startRequests, type RequestResult, type Requests } from './requests.ts';
+export { failuresOf, startRequests, untilRefused, type RequestResult, type Requests } from './requests.ts';
 export { startSteady, type Steady } from './steady.ts';

@@ -77,3 +77,12 @@ export async function startRequests(host: Host, url: string, { perSecond = 50, p
 export function failuresOf(results: readonly RequestResult[]): readonly string[] {
   return results.filter(({ well }) => !well).map(({ error }) => error);
 }
+
+/** Waits until nothing listens at the port that curl asks, which a listener leaves a second after its last route. */
+export async function untilRefused(host: Host, curl: readonly string[]): Promise<void> {
+  await eventually('the client to be refused', async () => {
+    const { code, stdout, stderr } = await host.attempt(curl);
+    if (code === 7) return true;
+    throw new Error(`curl ended with ${code}: ${stdout}${stderr}`);
+  });
+}
