@@ -87,8 +87,9 @@ export interface Opened {
 
 /**
  * Opens a link to one of the endpoints, in order of preference. The next one is tried when one fails, and also when it is slow, without
- * aborting the slow one. So a slow path gets its time, and a dead one delays no other. The first link that is up wins; the other attempts
- * are aborted.
+ * aborting the slow one. So a slow path gets its time, and a dead one delays no other. An endpoint without an answer is dialed once more
+ * beside it: its name may have another address by now, or a load balancer another target. The first link that is up wins; the other
+ * attempts are aborted.
  * @throws LinkError of the most preferred endpoint, with one message for each code
  */
 export function openFirst(options: OpenOptions): Promise<Opened> {
@@ -119,14 +120,19 @@ class Race {
   #next(): void {
     const endpoint = this.#waiting.shift();
     if (endpoint === undefined || this.#over.signal.aborted) return;
-    const failed = (error: unknown): void => this.#end(() => this.#result.reject(error));
-    detached('link/endpoint', () => this.#try(endpoint), failed);
+    this.#begin(endpoint);
   }
 
-  async #try(endpoint: DialEndpoint): Promise<void> {
+  #begin(endpoint: DialEndpoint, isAgain = false): void {
+    const failed = (error: unknown): void => this.#end(() => this.#result.reject(error));
+    detached('link/endpoint', () => this.#try(endpoint, isAgain), failed);
+  }
+
+  /** The first failure of an endpoint counts. */
+  async #try(endpoint: DialEndpoint, isAgain: boolean): Promise<void> {
     const { host, name, target, onLearned, onSlow, signal } = this.#options;
     const { peer, site, dial } = endpoint;
-    let [hasNext, isSlow, hasTcp] = [false, false, false];
+    let [hasNext, isSlow, hasTcp] = [isAgain, false, false];
     const goOn = (): void => {
       if (hasNext) return;
       hasNext = true;
@@ -135,13 +141,14 @@ class Race {
     const slow = (): void => {
       isSlow = true;
       onSlow?.(peer, hasTcp);
+      if (!hasTcp) this.#begin(endpoint, true);
       goOn();
     };
     const onTcp = (): void => {
       if (isSlow && !hasTcp) onSlow?.(peer, true);
       hasTcp = true;
     };
-    const timer = setTimeout(bounded('link/slow-endpoint', slow, goOn), deadlines.slowAttempt);
+    const timer = isAgain ? undefined : setTimeout(bounded('link/slow-endpoint', slow, goOn), deadlines.slowAttempt);
     try {
       const id = randomBytes(10).toString('hex');
       const attempt = AbortSignal.any([signal, this.#over.signal]);
@@ -165,7 +172,7 @@ class Race {
         this.#end(() => this.#result.reject(error));
         return;
       }
-      this.#failures.set(endpoint, error);
+      if (!this.#failures.has(endpoint)) this.#failures.set(endpoint, error);
       if (this.#failures.size === this.#inOrder.length) this.#end(() => this.#result.reject(this.#failure(error)));
       else goOn();
     } finally {
