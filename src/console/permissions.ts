@@ -1,5 +1,6 @@
 /** Rights of a user of the console, and the requests that they permit (pure). */
 import { isKind } from '../site/resources.ts';
+import { overviewKinds, quietKinds } from '../site/overview.ts';
 import { isRecord } from '../text/is-record.ts';
 import { exposedKinds, type Changes, type Topic } from './contract.ts';
 
@@ -93,6 +94,14 @@ export function isVisible(permissions: Permissions, topic: Topic, id: string): b
   return isKind(beginning) ? mayGet(permissions, beginning) : PLACES.has(beginning) || permissions.exposure;
 }
 
+/** Kinds whose problems the headline and the routing keys count. A console for several users does not read those with codes. */
+const COUNTED: readonly string[] = [...overviewKinds, ...quietKinds].filter((kind) => kind !== 'AccessGrant' && kind !== 'AccessToken');
+
+/** Without the right to one of the kinds, counts would say that hidden objects have problems. */
+export function mayCountProblems(permissions: Permissions): boolean {
+  return COUNTED.every((kind) => mayGet(permissions, kind));
+}
+
 /** @returns undefined if no change is visible */
 export function visibleChanges(permissions: Permissions, topic: Topic, changes: Changes): Changes | undefined {
   if (permissions.kinds === 'all') return changes;
@@ -102,18 +111,25 @@ export function visibleChanges(permissions: Permissions, topic: Topic, changes: 
           .map(([id, fields]) => [id, visibleOverview(permissions, fields)] as const)
           // Without a visible field, the event alone would say that something hidden has changed.
           .filter(([, fields]) => fields === null || Object.keys(fields).length > 0)
-      : Object.entries(changes).filter(([id]) => isVisible(permissions, topic, id));
+      : Object.entries(changes)
+          .filter(([id]) => isVisible(permissions, topic, id))
+          .map(([id, fields]) => [id, topic === 'keys' ? visibleKey(permissions, fields) : fields] as const);
   return visible.length === 0 ? undefined : Object.fromEntries(visible);
 }
 
 type ChangedFields = Changes[string];
 
+function visibleKey(permissions: Permissions, fields: ChangedFields): ChangedFields {
+  return fields === null || !('problems' in fields) || mayCountProblems(permissions) ? fields : { ...fields, problems: 0 };
+}
+
 /** The overview lists the latest changes of conditions, with their kind, and counts exposed objects. */
 function visibleOverview(permissions: Permissions, fields: ChangedFields): ChangedFields {
   if (fields === null) return null;
   const { exposure: _, ...others } = fields;
-  const visible = permissions.exposure ? fields : others;
-  const { changes: latest } = visible;
+  const exposed = permissions.exposure ? fields : others;
+  const { changes: latest, site } = exposed;
+  const visible = isRecord(site) && !mayCountProblems(permissions) ? { ...exposed, site: { ...site, headline: site['status'] } } : exposed;
   if (!Array.isArray(latest)) return visible;
   return { ...visible, changes: latest.filter((each) => isRecord(each) && mayGet(permissions, String(each['kind']))) };
 }

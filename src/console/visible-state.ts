@@ -1,5 +1,6 @@
+import type { OverviewView } from './contract.ts';
 import { nameOf } from '../site/resources.ts';
-import { isVisible, mayGet, type Permissions } from './permissions.ts';
+import { isVisible, mayCountProblems, mayGet, type Permissions } from './permissions.ts';
 import type { Watcher } from './watcher.ts';
 
 /** State of a watcher, as one user may see it. */
@@ -23,5 +24,13 @@ export function visibleState(watcher: Watcher, permissions: Permissions): Visibl
     links: mayGet(permissions, 'Link') ? watcher.facts.links : [],
   };
   const problems = watcher.problems.filter(({ object }) => isVisible(permissions, 'problems', object));
-  return { facts, figures, problems, keys, history, observed, site, overview: () => watcher.overview(facts, problems) };
+  const overview: VisibleState['overview'] = () => watcher.overview(facts, problems);
+  if (mayCountProblems(permissions)) return { facts, figures, problems, keys, history, observed, site, overview };
+  const uncounted = keys.map((key) => ({ ...key, problems: 0 }));
+  return { facts, figures, problems, keys: uncounted, history, observed, site, overview: () => withoutCounts(overview()) };
+}
+
+function withoutCounts(overview: OverviewView): OverviewView {
+  const { site } = overview;
+  return site === undefined ? overview : { ...overview, site: { ...site, headline: site.status } };
 }

@@ -73,6 +73,29 @@ suite('permissions of a user of the console', () => {
     assert.ok(watcher.problems.some(({ object: named }) => named === 'Connector/secret'));
   });
 
+  const counted = ['Site', 'Link', 'Listener', 'MultiKeyListener', 'Connector', 'AttachedConnector', 'AttachedConnectorBinding'];
+  const viewer = user(...counted, 'RouterAccess', 'Certificate', 'SecuredAccess');
+  const views: readonly (readonly [who: string, permissions: Permissions, headline: string, problems: number])[] = [
+    ['who may get all counted kinds', viewer, 'Ready, but 1 Listener is not', 1],
+    ['of Sites', user('Site'), 'Ready', 0],
+    ['without a right to Links', user(...counted.filter((kind) => kind !== 'Link')), 'Ready', 0],
+  ];
+  for (const [who, permissions, headline, problems] of views) {
+    test(`${problems === 0 ? 'hide' : 'show'} counts of problems for a user ${who}`, async () => {
+      const watcher = memoryWatcher(memoryState());
+      await watcher.read();
+      const { overview, keys } = visibleState(watcher, permissions);
+      assert.deepEqual([overview().site?.headline, keys.find(({ key }) => key === 'billing')?.problems], [headline, problems]);
+      const site = { name: 'west', status: 'Ready', headline: 'Ready, but 1 Listener is not' };
+      assert.deepEqual(visibleChanges(permissions, 'overview', { overview: { site } }), { overview: { site: { ...site, headline } } });
+      assert.deepEqual(visibleChanges(permissions, 'keys', { billing: { problems: 1 }, web: { open: 2 }, gone: null }), {
+        billing: { problems },
+        web: { open: 2 },
+        gone: null,
+      });
+    });
+  }
+
   test('hide the Links of this site without the right to get Links', async () => {
     const watcher = memoryWatcher(memoryState());
     await watcher.read();
