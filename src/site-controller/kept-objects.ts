@@ -8,6 +8,7 @@ import {
   RENEWALS,
   ROUTER,
   SECOND_ROUTER,
+  SITE_UID,
 } from '../api/skupper/cluster-names.ts';
 import { GROUP } from '../api/skupper/names.ts';
 import { networkObservers } from '../api/skupper/network-observer.ts';
@@ -32,7 +33,6 @@ import { withoutData } from './secret-data.ts';
 import { isBundleType } from './site/bundle-type.ts';
 import { TEMPLATE_KEYS } from './site/label-templates.ts';
 import { isOurs } from './site/own-objects.ts';
-import { SITE_UID } from './site/router-deployment.ts';
 import { SIZE_KEYS } from './site/size.ts';
 
 export interface Kept {

@@ -16,6 +16,8 @@ export const CONTROL_CONFIG = 'skupper';
  */
 export const ROUTER = 'skupper-router';
 export const SECOND_ROUTER = 'skupper-router-2';
+/** Environment variable of a router's container: UID of its Site. */
+export const SITE_UID = 'SITE_UID';
 /** Service of the router for the site's own programs. */
 export const ROUTER_LOCAL = 'skupper-router-local';
 /** Lease for leader election among the site's router pods. */

@@ -69,7 +69,7 @@ export class NamespaceWatches {
       // Resources have the names of their kinds.
       this.#resources.set(of.kind as SkupperKind, new WriteThroughCache(cache));
     }
-    this.pods = this.#start(pods, { project: watchedPod }, ({ metadata: { uid }, pod, isRouter }) => [uid, pod, isRouter]);
+    this.pods = this.#start(pods, { project: watchedPod }, ({ metadata: { uid }, pod, isRouter, site }) => [uid, pod, isRouter, site]);
     this.services = this.#start(services, { project: watchedService }, ({ service }) => service);
     this.#slices = this.#start(endpointSlices, { labelSelector: label.attached }, ({ metadata, endpoints }) => [
       metadata.annotations?.[annotation.attached],

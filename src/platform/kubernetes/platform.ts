@@ -66,7 +66,7 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
   const source = new ClusterSource({ watches, stored, secrets, bundles });
   const owner = (): OwnerReference | undefined => ownerOf([...watches.resources('Site').values()], site());
   const leadership = new SiteLease({ client: leaseClient, namespace, identity: pod, owner, log, onChange: () => source.wake() });
-  const siblings = new SiblingPods(watches.pods, bundles, pod);
+  const siblings = new SiblingPods({ pods: watches.pods, bundles, router: pod, site });
   const statuses = new ClusterStatuses({
     client: new FencedClient(client, () => leadership.stillLeading),
     watches,

@@ -7,19 +7,25 @@ import { isLabel } from '../../text/names.ts';
 import type { RouterSecretBundles } from './router-secret-bundles.ts';
 import type { WatchedPod } from './watched-pod.ts';
 
+export interface SiblingPodsOptions {
+  readonly pods: Pick<Cache<WatchedPod>, 'values'>;
+  readonly bundles: Pick<RouterSecretBundles, 'get'>;
+  /** Name of this pod. */
+  readonly router: string;
+  /** UID of its Site. */
+  readonly site: () => string | undefined;
+}
+
 /**
  * Replicas: the other router pods of the site, from any Deployment. With `ha` there are two, and during a rollout one more of each. A
- * terminating pod is included until it has ended, because connections continue through it.
+ * terminating pod is included until it has ended, because connections continue through it. Pods of a deleted Site are excluded: they run for
+ * half a minute more, and cannot link to its successor.
  */
 export class SiblingPods implements Siblings {
-  readonly #pods: Pick<Cache<WatchedPod>, 'values'>;
-  readonly #bundles: Pick<RouterSecretBundles, 'get'>;
-  readonly #router: string;
+  readonly #options: SiblingPodsOptions;
 
-  constructor(pods: Pick<Cache<WatchedPod>, 'values'>, bundles: Pick<RouterSecretBundles, 'get'>, router: string) {
-    this.#pods = pods;
-    this.#bundles = bundles;
-    this.#router = router;
+  constructor(options: SiblingPodsOptions) {
+    this.#options = options;
   }
 
   /**
@@ -27,7 +33,7 @@ export class SiblingPods implements Siblings {
    * to connect.
    */
   async config(): Promise<SiblingConfig | undefined> {
-    const tls = await this.#bundles.get(LOCAL_SERVER);
+    const tls = await this.#options.bundles.get(LOCAL_SERVER);
     return tls === undefined ? undefined : { kind: 'tls', port: ROUTER_PORTS.siblings, tls, others: this.#others() };
   }
 
@@ -44,9 +50,12 @@ export class SiblingPods implements Siblings {
       .flatMap(({ name, ip }) => (ip === undefined ? [] : [{ router: name, host: ip, port: ROUTER_PORTS.siblings }]))
       .toSorted((one, other) => (one.router < other.router ? -1 : 1));
   }
+
   #siblings(): readonly SelectablePod[] {
-    return [...this.#pods.values()].flatMap(({ isRouter, pod }) =>
-      isRouter && pod.name !== this.#router && isLabel(pod.name) ? [pod] : [],
+    const { pods, router } = this.#options;
+    const own = this.#options.site();
+    return [...pods.values()].flatMap(({ isRouter, pod, site = own }) =>
+      isRouter && pod.name !== router && isLabel(pod.name) && (own === undefined || site === own) ? [pod] : [],
     );
   }
 }

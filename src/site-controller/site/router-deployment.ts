@@ -1,5 +1,5 @@
 import type { Site } from '../../api/skupper/index.ts';
-import { annotation, label, ROUTER, ROUTER_PORTS, ROUTER_SELECTOR } from '../../api/skupper/cluster-names.ts';
+import { annotation, label, ROUTER, ROUTER_PORTS, ROUTER_SELECTOR, SITE_UID } from '../../api/skupper/cluster-names.ts';
 import { DEFAULT_PORTS, EDGE, INTER_ROUTER } from '../../api/skupper/names.ts';
 import type { Deployment } from '../../kube/objects.ts';
 import { ownerOf } from '../namespace-view.ts';
@@ -9,9 +9,6 @@ import type { ContainerResources } from './size.ts';
 
 /** Labels of every object of a router and of its pods. */
 export const ROUTER_LABELS = { 'app.kubernetes.io/name': ROUTER, 'app.kubernetes.io/part-of': 'skupper', ...ROUTER_SELECTOR } as const;
-
-/** Environment variable of the router's container. */
-export const SITE_UID = 'SITE_UID';
 
 const NON_ROOT = 65_532;
 /** Seconds in which a router's connections may end after it was asked to stop. */

@@ -1,5 +1,6 @@
 import type { Site } from '../../api/skupper/index.ts';
 import { label, NETWORK_DATA, NETWORK_STATUS, ROUTER, SECOND_ROUTER } from '../../api/skupper/cluster-names.ts';
+import { siteUidOf } from '../../api/skupper/other-site.ts';
 import type { ConfigMap, Deployment, Pod, StringMap } from '../../kube/objects.ts';
 import { configMaps, deployments, pods } from '../../kube/resource.ts';
 import type { RouterFacts } from '../../site/observe/router-facts.ts';
@@ -9,7 +10,6 @@ import { accessEndpoints } from '../access/access-endpoints.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import { readIncomingLinks, readNetwork } from './network-record.ts';
 import { podProblem } from './pod-problem.ts';
-import { SITE_UID } from './router-deployment.ts';
 
 /** State of the site's router pods in the cluster, and what they report about the network. */
 export function routerFacts(view: NamespaceView): RouterFacts {
@@ -41,10 +41,10 @@ function withApart(running: RouterFacts['running'], apart = ''): RouterFacts['ru
   return { ...running, note: printable(apart.replaceAll('\n', '; '), LONGEST_APART) };
 }
 
-/** Excludes pods of a former Site, which take a moment to stop. Pods of an earlier controller have no UID. */
-export function isOfSite({ metadata, spec }: Pod, site: Site | undefined): boolean {
-  const uid = spec?.containers.flatMap(({ env = [] }) => env.find(({ name }) => name === SITE_UID)?.value ?? [])[0];
-  return metadata.labels?.[label.type] === 'site' && (uid === undefined || uid === site?.metadata.uid);
+/** Excludes pods of a former Site, which take a moment to stop. */
+export function isOfSite(pod: Pod, site: Site | undefined): boolean {
+  const uid = siteUidOf(pod);
+  return pod.metadata.labels?.[label.type] === 'site' && (uid === undefined || uid === site?.metadata.uid);
 }
 
 /** A router without permissions cannot report that it lacks them. */

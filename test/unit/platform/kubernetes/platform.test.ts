@@ -340,6 +340,19 @@ test('the pods of a site know each other by their addresses, and meet by a certi
   assert.deepEqual(others(), [{ router: 'two', host: '192.0.2.2', port: 5671 }]);
 });
 
+test('a pod does not wait for a pod of a deleted Site that still serves, and does not link to it', async () => {
+  const api = aNamespace();
+  const { cert, key, ca } = freshCertificate();
+  putSecret(api, 'skupper-local-server', { 'tls.crt': cert, 'tls.key': key, 'ca.crt': ca });
+  const labels = { application: 'skupper-router', 'skupper.io/component': 'router' };
+  const status = { phase: 'Running', podIP: '192.0.2.2', conditions: [{ type: 'Ready', status: 'True' }] };
+  const spec = { containers: [{ name: 'router', env: [{ name: 'SITE_UID', value: 'former-uid' }] }] };
+  put(api, pods, 'former', { spec, status }, { labels });
+  await using pod = await aPod(api);
+  const { siblings } = pod.router.config;
+  assert.deepEqual([pod.agent.unready, siblings?.kind === 'tls' ? siblings.others : undefined], [undefined, []]);
+});
+
 test('a pod is not ready before it is linked to those that serve already, one about to end apart', async () => {
   const api = aNamespace();
   const labels = { application: 'skupper-router', 'skupper.io/component': 'router' };
