@@ -106,16 +106,26 @@ async function nextLink(lines: AsyncIterator<string>): Promise<string> {
   }
 }
 
-/** Signs in as a page does, and reads the stream. */
+/** Signs in and reads the stream, and reads all lists again when the stream asks for it, as a page does. */
 async function openStream(link: string): Promise<void> {
   const { origin, hash } = new URL(link);
   const body = JSON.stringify({ token: hash.slice('#t='.length) });
   // The console answers with this type.
   const { bearer } = (await (await fetch(`${origin}/api/v1/session`, { method: 'POST', body })).json()) as { readonly bearer: string };
-  const { body: stream } = await fetch(`${origin}/api/v1/stream`, { headers: { authorization: `Bearer ${bearer}` } });
+  const get = (path: string): Promise<Response> => fetch(`${origin}/api/v1/${path}`, { headers: { authorization: `Bearer ${bearer}` } });
+  const readAll = async (): Promise<void> => {
+    const answers = await Promise.all(LISTS.map(get));
+    await Promise.all(answers.map((answer) => answer.arrayBuffer()));
+  };
+  const { body: stream } = await get('stream');
+  const follow = async (): Promise<void> => {
+    for await (const text of stream?.pipeThrough(new TextDecoderStream()) ?? []) if (text.includes('event: resync')) await readAll();
+  };
   // It ends with the console.
-  void stream?.pipeTo(new WritableStream()).catch(() => undefined);
+  void follow().catch(() => undefined);
 }
+
+const LISTS = ['overview', 'network', 'keys?limit=5000&cursor=0', 'keys?limit=5000&cursor=5000', 'resources/all?limit=5000&cursor=0'];
 
 function report(samples: readonly Sample[], seconds: number): readonly string[] {
   const megabytes = (bytes: number): string => format(bytes / 1e6, 'MB');
