@@ -32,7 +32,7 @@ const MINUTE = 60_000;
 /** Timeouts in milliseconds. A test that never ends would otherwise hide all results. */
 const LIMITS = { checks: 5 * MINUTE, setup: 60 * MINUTE } as const;
 /** Limits far above the usual durations: a busy machine takes several times as long. A file may be a batch of a hundred. */
-const UNIT = { ...schedules.unit, concurrency: 5, testLimit: 2 * MINUTE, fileLimit: 15 * MINUTE, limit: 20 * MINUTE } as const;
+const UNIT = { ...schedules.unit, concurrency: 5, testLimit: 5 * MINUTE, fileLimit: 20 * MINUTE, limit: 30 * MINUTE } as const;
 const LONG = { testLimit: 10 * MINUTE, fileLimit: 15 * MINUTE } as const;
 const NET = { ...LONG, ...schedules.net, concurrency: 2, limit: 60 * MINUTE } as const;
 /** Most share one cluster, and some disturb it. */

@@ -16,6 +16,7 @@ import { freshCertificate } from '../support/certificate.ts';
 import type { Watcher } from '../../../src/console/watcher.ts';
 import { exposedObjects } from './exposed-cluster.ts';
 import { memorySources, memoryState, memoryWatcher, type MemoryState } from './memory-sources.ts';
+import { waitForClose } from '../support/wait-for-close.ts';
 
 /** Tokens of users with these rights. */
 const nothing: Permissions = { kinds: new Set(), connections: false, revocations: false, exposure: false, classes: false, probe: false };
@@ -341,9 +342,9 @@ suite('the console for users of a cluster', () => {
       assert.ok(await isAdmitted());
       console.server.setTls({ ...own, proxyCa: proxy.ca });
       assert.ok(await isAdmitted());
-      const closed = once(socket, 'close');
+      const ended = waitForClose(socket);
       console.server.setTls({ ...own, proxyCa: foreign.ca });
-      await closed;
+      await ended;
       assert.equal(await console.ask({ 'x-remote-user': 'editor' }, proxy), 401);
     });
 

@@ -152,7 +152,7 @@ describe('a watch on the wire', () => {
         startChunks(socket);
         chunk(socket, eventLine('ADDED', configMap('a', '6')));
       },
-      { idle: 20 },
+      { idle: 500 },
     );
     assert.deepEqual(namesIn(seen), ['ADDED a']);
     assertError(seen.error, { code: 'kube-timeout', answered: true });

@@ -95,7 +95,7 @@ async function run(layout: NamespaceLayout, what: string, holds: (seen: Seen) =>
     }
     return { statuses, log };
   };
-  await eventually(what, async () => holds(await look()), { timeoutMs: 20_000 });
+  await eventually(what, async () => holds(await look()));
   for (let more = 0; more < 5; more += 1) await look();
   return { statuses, log };
 }

@@ -8,6 +8,7 @@ import { internalErrors } from '../../fuzz/internal-errors.ts';
 import { testAuthority } from './support/certificates.ts';
 import { link, quiet, siteConfig, start, until } from './support/site.ts';
 import { pair } from './support/networks.ts';
+import { waitForClose } from '../support/wait-for-close.ts';
 
 const authority = await testAuthority();
 logInternalErrors(quiet);
@@ -23,7 +24,7 @@ test("an error while reading a client's certificate ends that connection only, a
   const { cert = '', key = '', ca = '' } = await authority.issue();
   const peer = connect({ host: '127.0.0.1', port: net.access, cert, key, ca, ALPNProtocols: ['h2'] });
   peer.on('error', () => {}).resume();
-  await once(peer, 'close');
+  await waitForClose(peer);
   look.mock.restore();
   assert.equal((await internalErrors()) - before, 1);
   await net.service();

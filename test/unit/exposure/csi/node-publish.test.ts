@@ -147,7 +147,7 @@ describe('NodePublishVolume', () => {
 
   it('says at the end of its patience what it waits for, in the words of the controller', async () => {
     using fixture = new NodeFixture();
-    await using driver = await startDriver(fixture, { waitMilliseconds: 300 });
+    await using driver = await startDriver(fixture, { waitMilliseconds: 2_000 });
     fixture.cache.onChange(({ object }) => {
       if (object.status === undefined) {
         const status = { mounts: { 'pvc-1': { reason: 'ListenerClassMissing', message: 'ListenerClass x does not exist.' } } };

@@ -16,6 +16,7 @@ import { createKey } from '../../../../src/x509/request.ts';
 import { writePem } from '../../../../src/x509/pem.ts';
 import { startForwardingApiServer } from '../../support/forwarding-api-server.ts';
 import { quietApi } from '../../support/router-api.ts';
+import { waitForClose } from '../../support/wait-for-close.ts';
 
 const key = createKey();
 const cert = writePem('CERTIFICATE', buildRoot('local CA', createPrivateKey(key), 1, Date.now()));
@@ -103,8 +104,8 @@ test('a request to a pod that accepts connections and says nothing fails, and it
   await once(hanging, 'listening');
   // A TCP server that listens has an address.
   const { port } = hanging.address() as AddressInfo;
-  using client = new RouterApiClient(direct({ port }).open, issue('api'), 100);
-  const ended = once(hanging, 'connection').then(([socket]: Socket[]) => socket && once(socket, 'close'));
+  using client = new RouterApiClient(direct({ port }).open, issue('api'), 1_000);
+  const ended = once(hanging, 'connection').then(([socket]: Socket[]) => socket && waitForClose(socket));
   try {
     await assert.rejects(client.ask('router-1', '/v1/self'), /router-1 accepts connections and does not answer/);
     await ended;

@@ -16,6 +16,7 @@ import { testAuthority } from '../support/certificates.ts';
 import { linkHost } from '../support/link-host.ts';
 import { access, accessPort, siteConfig } from '../support/site.ts';
 import { standardClient } from '../support/standard-client.ts';
+import { waitForClose } from '../../support/wait-for-close.ts';
 
 const authority = await testAuthority();
 const bundle = await authority.issue();
@@ -66,7 +67,7 @@ test("ends of a peer's connections are all counted, and logged within a limit", 
     const socket = await dial(router.port);
     socket.end('no HTTP/2 at all, whatever was agreed on');
     socket.resume();
-    await once(socket, 'close');
+    await waitForClose(socket);
   }
   await eventually('all are counted', async () => (await router.counted('protocol')) === 30);
   const cut = router.lines.filter((line) => line.includes('connection of a peer closed'));

@@ -61,7 +61,7 @@ for (const { gives, west: atWest, east: atEast } of [
 ] as const) {
   test(`both ends of a silent link that the ${gives} one gives up name the end that was silent`, async (t) => {
     const authority = await testAuthority();
-    const liveness = { suspectAfter: 500, deadAfter: 1_000 };
+    const liveness = { suspectAfter: 1_500, deadAfter: 3_000 };
     await using west = await start({
       ...siteConfig('west'),
       ...(gives === 'accepting' ? { liveness } : {}),

@@ -37,7 +37,7 @@ const withLink = async (config: RouterConfig, port: number): Promise<RouterConfi
 async function linked(config: RouterConfig, port: number): Promise<Router> {
   await using stack = new AsyncDisposableStack();
   const router = stack.use(await start(await withLink(config, port)));
-  await until(router, 'the link', ({ links }) => links.small?.operational === true, 5_000);
+  await until(router, 'the link', ({ links }) => links.small?.operational === true);
   stack.move();
   return router;
 }
@@ -59,7 +59,7 @@ async function renewing(there: Small, renewals: number) {
     const [before] = ofHere();
     here.apply(await withLink(base, there.port));
     const isNew = (): boolean => ofHere().length === 1 && ofHere()[0]?.serial !== before?.serial;
-    await until(there.router, `link ${renewal + 1} that takes the place of another`, isNew, 5_000);
+    await until(there.router, `link ${renewal + 1} that takes the place of another`, isNew);
   }
   const owned = stack.move();
   return { site: base.site.id, held, lapses, [Symbol.asyncDispose]: () => owned.disposeAsync() };

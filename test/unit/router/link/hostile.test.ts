@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { ClientHttp2Stream } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
-import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { connect as connectTls } from 'node:tls';
 import { test } from 'node:test';
 import { frameMessage, MessageReader } from '../../../../src/router/link/session/framing.ts';
 import { writeHello, readHello, type Hello } from '../../../../src/router/link/session/hello.ts';
@@ -12,6 +12,7 @@ import { testAuthority } from '../support/certificates.ts';
 import { access, accessPort, siteConfig, start } from '../support/site.ts';
 import { pair } from '../support/networks.ts';
 import { standardClient, type StandardClient } from '../support/standard-client.ts';
+import { waitForClose } from '../../support/wait-for-close.ts';
 
 const authority = await testAuthority();
 
@@ -21,7 +22,6 @@ function routingStream({ session }: StandardClient): ClientHttp2Stream {
   return stream;
 }
 
-const closed = (socket: TLSSocket): Promise<unknown> => (socket.closed ? Promise.resolve() : once(socket, 'close'));
 const ended = (stream: ClientHttp2Stream): Promise<unknown> => (stream.closed ? Promise.resolve() : once(stream, 'close'));
 
 test('a standard HTTP/2 client with a link certificate reaches a routing key', async () => {
@@ -70,14 +70,14 @@ test('garbage in place of TLS, and in place of HTTP/2, closes that connection on
   plain.on('error', () => {});
   plain.write(randomBytes(5_000));
   plain.resume();
-  await once(plain, 'close');
+  await waitForClose(plain);
   const { cert = '', key = '', ca = '' } = await authority.issue();
   const socket = connectTls({ host: '127.0.0.1', port: net.access, cert, key, ca, ALPNProtocols: ['h2'] });
   socket.on('error', () => {});
   await once(socket, 'secureConnect');
   socket.write(randomBytes(5_000));
   socket.resume();
-  await once(socket, 'close');
+  await waitForClose(socket);
   await net.service();
 });
 
@@ -112,7 +112,7 @@ for (const { what, said, details } of lies) {
     assert.equal(headers[':status'], 403);
     assert.match(String(headers['proxy-status']), details);
     await ended(stream);
-    await closed(own.socket);
+    await waitForClose(own.socket);
     assert.equal(await internalErrors(), before);
     assert.equal(net.server.state.incoming.length, 1);
     await net.service();

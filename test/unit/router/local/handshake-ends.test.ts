@@ -6,6 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { freePort } from '../../support/free-port.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { ask, connector, echoServer, listener, siteConfig, start, until } from '../support/site.ts';
+import { waitForClose } from '../../support/wait-for-close.ts';
 
 const authority = await testAuthority();
 
@@ -14,12 +15,6 @@ async function connected(port: number): Promise<Socket> {
   await once(socket, 'connect');
   socket.on('error', () => {});
   return socket;
-}
-
-/** Resolves once the other end has closed it. */
-async function closed(socket: Socket): Promise<void> {
-  socket.resume();
-  if (!socket.destroyed) await once(socket, 'close');
 }
 
 test('clients in their TLS handshakes are closed when the last connector is removed, and the router continues', async () => {
@@ -38,7 +33,7 @@ test('clients in their TLS handshakes are closed when the last connector is remo
   last.on('error', () => {});
   west.apply(config);
   await until(west, 'the end of the key', (state) => state.listeners['Listener/key']?.listening === false);
-  for (const socket of sockets) await closed(socket);
+  for (const socket of sockets) await waitForClose(socket);
   last.destroy();
   assert.equal(await ask(plain, 'still there'), 'still there');
 });
@@ -57,6 +52,6 @@ test('a client in its TLS handshake when its Listener is taken away is let in no
   await once(last, 'secureConnect');
   west.apply(config);
   await until(west, 'the end of the listener', (state) => state.listeners['Listener/key'] === undefined);
-  await closed(socket);
+  await waitForClose(socket);
   last.destroy();
 });

@@ -68,8 +68,8 @@ export const link = (name: string, port: number, tls: TlsBundle, more: Partial<L
 
 export const start = (config: RouterConfig, hooks: RouterHooks = {}): Promise<Router> => startRouter(config, hooks, { log: quiet });
 
-/** Resolves as soon as the router's state matches; rejects with the state after twenty seconds by default. */
-export async function until(router: Router, what: string, holds: (state: Router['state']) => boolean, within = 20_000): Promise<void> {
+/** Resolves as soon as the router's state matches; rejects with the state after a minute by default. */
+export async function until(router: Router, what: string, holds: (state: Router['state']) => boolean, within = 60_000): Promise<void> {
   if (holds(router.state)) return;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const end = router.onChange(() => {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { TlsBundle } from '../../../../../src/identity/tls-bundle.ts';
+import { waitForClose } from '../../../support/wait-for-close.ts';
 
 /** Starts a TLS handshake at an access, continues it after `change`, and waits for the end. @returns all text received */
 export async function lateHandshake(port: number, { ca, cert, key }: TlsBundle, change: () => void): Promise<string> {
@@ -16,8 +17,7 @@ export async function lateHandshake(port: number, { ca, cert, key }: TlsBundle, 
   const late = connectTls({ ...show, socket: waiting });
   const told: Buffer[] = [];
   late.on('data', (chunk: Buffer) => told.push(chunk));
-  late.on('error', () => {});
-  await once(late, 'close', { signal: AbortSignal.timeout(10_000) });
+  await waitForClose(late);
   first.destroy();
   return Buffer.concat(told).toString('latin1');
 }
