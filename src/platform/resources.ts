@@ -1,6 +1,7 @@
 /** Resources of one namespace, on any platform. Commands use this interface only. */
 import type { RenewalAnswer } from '../agent/ports.ts';
 import type { Site, SkupperKind, SkupperResource } from '../api/skupper/index.ts';
+import type { NetworkObserver } from '../api/skupper/network-observer.ts';
 import type { Platform } from '../site/capabilities.ts';
 import type { CommandPlace } from '../text/command-in.ts';
 
@@ -15,6 +16,8 @@ export interface Resources extends CommandPlace {
   list<K extends SkupperKind>(kind: K): Promise<readonly OfKind<K>[]>;
   /** Returns the resource as the site has processed it: the status is about this spec, which includes defaults. */
   get<K extends SkupperKind>(kind: K, name: string): Promise<OfKind<K> | undefined>;
+  /** Undefined on a machine, which has no NetworkObservers. */
+  findObserver?(name: string): Promise<NetworkObserver | undefined>;
   /** Returns the resource as it was written, valid or not. */
   find(kind: string, name: string): Promise<Written | undefined>;
   /** Returns all written resources of any kind. */

@@ -1,6 +1,6 @@
 /** `earshot delete KIND NAME` and `earshot delete KIND/NAME`. */
 import { CliError } from '../errors.ts';
-import { namedIn } from './kind-names.ts';
+import { kindNamed, namedIn } from './kind-names.ts';
 import { deleteLink } from './link-tokens.ts';
 import { deleteResource, type DeleteOptions } from './resource-actions.ts';
 import type { Context } from './waiting.ts';
@@ -12,7 +12,7 @@ export interface DeleteNamedOptions extends DeleteOptions {
 /** @param words `listener web` or `listener/web` @throws CliError */
 export async function deleteNamed(context: Context, words: readonly string[], options: DeleteNamedOptions): Promise<void> {
   const missing: CliError[] = [];
-  for (const { kind, name } of namedIn(words)) {
+  for (const { kind, name } of namedIn(words, kindNamed)) {
     try {
       await (kind === 'Link' ? deleteLink : deleteResource)({ ...context, kind }, name, options);
     } catch (error) {

@@ -5,6 +5,7 @@ import { didYouMean, itHas } from '../../text/nearest.ts';
 import { printable, quoted } from '../../text/printable.ts';
 import { sentence } from '../../text/sentence.ts';
 import { CliError } from '../errors.ts';
+import { notHere } from './kind-names.ts';
 import { formatExplanation, isScreenColoured, stepName } from '../output/explanation-format.ts';
 import { structured, type OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -56,8 +57,7 @@ export function kindsNamed(word: string, { cluster }: Pick<ExplainPlace, 'cluste
   const here = explainableKinds.filter(({ needsCluster }) => needsCluster === undefined || cluster !== undefined);
   const found = here.filter(({ words }) => words.includes(lower));
   if (found.length > 0) return found;
-  if (isKindWord(word))
-    throw new CliError('usage', `The kind ${quoted(word)} exists only in a cluster: select one with --platform kubernetes.`);
+  if (isKindWord(word)) throw notHere(word);
   const names = here.map(({ words: [name = ''] }) => name);
   throw new CliError('usage', `The kind ${quoted(word)} does not exist; kinds are ${names.join(', ')}${sentence(didYouMean(word, names))}`);
 }

@@ -1,12 +1,13 @@
 /** `earshot wait`. */
 import { isDeepStrictEqual } from 'node:util';
-import type { SkupperResource } from '../../api/skupper/index.ts';
+import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import { validateResource } from '../../api/skupper/validate.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { isPast, isReady, overviewKinds } from '../../site/overview.ts';
+import type { KeyedKind } from '../../site/resources.ts';
 import { quoted } from '../../text/printable.ts';
 import { CliError } from '../errors.ts';
-import { kindNamed, namedIn, type Named } from './kind-names.ts';
+import { keyedKindNamed, kindNamed, namedIn, notHere, type Named } from './kind-names.ts';
 import { namesOf } from './resource-actions.ts';
 import { plain, stateOf, waitUntil, type Context, type Look } from './waiting.ts';
 
@@ -22,7 +23,7 @@ export interface WaitWords {
 export async function waitFor(context: Context, words: readonly string[], { for: what, all, timeout }: WaitWords): Promise<void> {
   const goal = goalIn(what);
   const end = performance.now() + timeout;
-  const named = all === true ? await allOf(context.resources, words, goal) : namedIn(words, ', or --all');
+  const named = all === true ? await allOf(context.resources, words, goal) : namedIn(words, keyedKindNamed, ', or --all');
   for (const [index, { kind, name }] of named.entries()) {
     const left = index === 0 ? timeout : Math.max(0, end - performance.now());
     await waitUntil(context, `${kind} "${name}" to be ${goal.text}`, left, () => look(context.resources, { kind, name }, goal));
@@ -51,7 +52,7 @@ interface Goal {
   /** Text for users. */
   readonly text: string;
   readonly isGone: boolean;
-  isReached(resource: SkupperResource): boolean;
+  isReached(resource: Pick<SkupperResource, 'status'>): boolean;
 }
 
 /**
@@ -72,19 +73,49 @@ export function goalIn(text: string): Goal {
   };
 }
 
-async function look(resources: Resources, { kind, name }: Named, goal: Goal): Promise<Look<undefined>> {
-  const [written, found, stopped] = await Promise.all([resources.find(kind, name), resources.get(kind, name), resources.notRunning()]);
-  if (goal.isGone) return written === undefined && (found === undefined || stopped !== undefined) ? REACHED : { waitingFor: 'it exists' };
+async function look(resources: Resources, { kind, name }: Named<KeyedKind>, goal: Goal): Promise<Look<undefined>> {
+  const [{ isWritten, found, isCurrent }, stopped] = await Promise.all([
+    kind === 'NetworkObserver' ? seeObserver(resources, name) : seeResource(resources, kind, name),
+    resources.notRunning(),
+  ]);
+  if (goal.isGone) return !isWritten && (found === undefined || stopped !== undefined) ? REACHED : { waitingFor: 'it exists' };
   if (stopped !== undefined) return { waitingFor: `no process runs the namespace ${resources.namespace}` };
-  if (found === undefined) return { waitingFor: written === undefined ? 'it does not exist' : 'the site has not adopted it' };
-  if (!isCurrent(found, written?.manifest)) return { waitingFor: 'the site has not adopted its last change' };
+  if (found === undefined) return { waitingFor: isWritten ? 'the site has not adopted it' : 'it does not exist' };
+  if (!isCurrent) return { waitingFor: 'the site has not adopted its last change' };
   if (goal.isReached(found)) return REACHED;
   return { waitingFor: stateOf(found) };
 }
 
 const REACHED = { done: undefined };
 
-/** Whether the status is about the spec that is written now. */
+interface Seen {
+  readonly isWritten: boolean;
+  /** As the site has adopted it. */
+  readonly found: Pick<SkupperResource, 'status'> | undefined;
+  /** Whether the status is about the spec that is written now. */
+  readonly isCurrent: boolean;
+}
+
+async function seeResource(resources: Resources, kind: SkupperKind, name: string): Promise<Seen> {
+  const [written, found] = await Promise.all([resources.find(kind, name), resources.get(kind, name)]);
+  return { isWritten: written !== undefined, found, isCurrent: found !== undefined && isCurrent(found, written?.manifest) };
+}
+
+/** A NetworkObserver has the conditions of Skupper's operator: it is Ready if it is Deployed. @throws CliError usage on a machine */
+async function seeObserver(resources: Resources, name: string): Promise<Seen> {
+  if (resources.findObserver === undefined) throw notHere('NetworkObserver');
+  const found = await resources.findObserver(name);
+  const conditions = found?.status?.conditions ?? [];
+  const deployed = conditions.find(({ type }) => type === 'Deployed');
+  const isReady = deployed?.status === 'True';
+  const status = { status: isReady ? 'Ready' : 'Pending', message: deployed?.message ?? '', conditions } as const;
+  return {
+    isWritten: found !== undefined,
+    found: found && { status },
+    isCurrent: deployed !== undefined && deployed.observedGeneration === found?.metadata.generation,
+  };
+}
+
 function isCurrent({ spec }: SkupperResource, manifest: object | undefined): boolean {
   const resource = manifest === undefined ? undefined : validateResource(manifest).resource;
   return resource === undefined || isDeepStrictEqual(plain(spec), plain(resource.spec));

@@ -106,7 +106,7 @@ export async function waitForStatus(
  * Formats the state, such as `it is Pending: no connector of its key can be reached`. Without a message in the status, the
  * message of the first unmet condition is used.
  */
-export function stateOf({ status: { status = 'Pending', message, conditions = [] } = {} }: SkupperResource): string {
+export function stateOf({ status: { status = 'Pending', message, conditions = [] } = {} }: Pick<SkupperResource, 'status'>): string {
   const unmet = conditions.find((condition) => condition.status !== 'True' && condition.message !== '');
   const why = message === undefined || message === '' ? (unmet?.message ?? '') : message;
   return `it is ${status}${why === '' ? '' : `: ${why}`}`;

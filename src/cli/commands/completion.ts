@@ -89,7 +89,7 @@ async function anyKind(command: string, { current, before: [first, ...more] }: T
     const kind = current.slice(0, current.indexOf('/'));
     return (await namesOfKind(kind, place)).map((name) => `${kind}/${name}`);
   }
-  if (first === undefined || isPath) return command === 'explain' ? explainableWords() : kindWords();
+  if (first === undefined || isPath) return command === 'explain' ? explainableWords() : kindWords(command);
   const typed = new Set(more);
   return (await namesOfKind(first, place)).filter((name) => !typed.has(name));
 }

@@ -1,5 +1,6 @@
 /** Resources of a namespace in a cluster, as commands use them: through the API server, with the user's rights. */
 import { skupperKinds, skupperResources, type SkupperKind, type SkupperResource } from '../../api/skupper/index.ts';
+import { networkObservers, type NetworkObserver } from '../../api/skupper/network-observer.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import { RENEWALS } from '../../api/skupper/cluster-names.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
@@ -74,6 +75,13 @@ class ClusterResources implements Resources {
     return this.#explained(async () => {
       const found = await this.#reader.find(skupperResources[kind], name);
       return found === undefined ? undefined : (takenUp(withSpec(found)) as unknown as OfKind<K>);
+    });
+  }
+
+  findObserver(name: string): Promise<NetworkObserver | undefined> {
+    return this.#explained(async () => {
+      const found = await this.#reader.find(networkObservers, name);
+      return found && { ...found, status: { conditions: found.status?.conditions ?? [] } };
     });
   }
 

@@ -385,6 +385,27 @@ describe('what is shown of a site in a cluster', () => {
   });
 });
 
+describe('waiting for a NetworkObserver in a cluster', () => {
+  const wait = ['wait', 'networkobserver/console', '--timeout', '200ms'];
+  const observed = (deployed: string, observedGeneration = 1): object => {
+    const condition = { type: 'Deployed', status: deployed, reason: 'x', message: 'The pod is not ready.', observedGeneration };
+    return { conditions: [{ ...condition, lastTransitionTime: '2030-01-01T00:00:00Z' }] };
+  };
+
+  it('ends when it is Deployed, and before says why it is not', async () => {
+    await using cluster = await withSite();
+    assert.match((await cluster.earshot(wait)).err, /waiting for NetworkObserver "console" to be Ready: it does not exist/);
+    cluster.store('networkobservers/console', { spec: {}, status: observed('False') });
+    const { code, err } = await cluster.earshot(wait);
+    assert.deepEqual([code, /to be Ready: it is Pending: The pod is not ready\./.test(err)], [3, true], err);
+    cluster.status('networkobservers/console', observed('True', 0));
+    assert.match((await cluster.earshot(wait)).err, /has not adopted its last change/);
+    cluster.status('networkobservers/console', observed('True'));
+    assert.equal((await cluster.earshot(wait)).out, 'NetworkObserver "console" is Ready.\n');
+    assert.equal((await cluster.earshot([...wait, '--for', 'Deployed'])).code, 0);
+  });
+});
+
 describe('where nothing looks after a site in a cluster', () => {
   it('a change is made and not waited for, and the controller is named', async () => {
     await using cluster = await withSite();

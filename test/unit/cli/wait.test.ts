@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SkupperResource } from '../../../src/api/skupper/index.ts';
-import { namedIn } from '../../../src/cli/actions/kind-names.ts';
+import { keyedKindNamed, namedIn } from '../../../src/cli/actions/kind-names.ts';
 import { goalIn } from '../../../src/cli/actions/wait-action.ts';
 import { Namespace } from './namespace.ts';
 
@@ -83,11 +83,17 @@ describe('earshot wait', () => {
 
   it('refuses what names no resource', () => {
     for (const words of [[], ['listener'], ['listener/'], ['listener/a/b'], ['nonsense/a'], ['listener/a', 'b']])
-      assert.throws(() => namedIn(words), { code: 'usage' }, words.join(' '));
+      assert.throws(() => namedIn(words, keyedKindNamed), { code: 'usage' }, words.join(' '));
     assert.deepEqual(
-      namedIn(['listener', 'a', 'b']).map(({ name }) => name),
+      namedIn(['listener', 'a', 'b'], keyedKindNamed).map(({ name }) => name),
       ['a', 'b'],
     );
+  });
+
+  it('refuses a NetworkObserver on a machine', async () => {
+    await using west = await running();
+    const { code, err } = await west.earshot(['wait', 'networkobserver/web', ...brief]);
+    assert.deepEqual([code, /exists only in a cluster: select one with --platform kubernetes/.test(err)], [2, true]);
   });
 
   it('takes conditions as kubectl does', () => {
