@@ -4,9 +4,11 @@
  * bounded.
  */
 import type { ObjectMeta } from '../../kube/objects.ts';
+import { apiVersionOf } from '../../kube/resource.ts';
 import type { Structural } from '../crd.ts';
 import { checkValue, type Report, type ResourceProblem } from './check.ts';
 import type { SkupperKind, SkupperResource } from './index.ts';
+import { networkObservers, type NetworkObserver } from './network-observer.ts';
 import { API_VERSION } from './names.ts';
 import { specShapes } from '../generated/spec-shapes.ts';
 import { isRecord } from '../../text/is-record.ts';
@@ -29,19 +31,46 @@ const MAXIMUM_PROBLEMS = 50;
 
 /** Validates one resource of skupper.io/v2alpha1, parsed from YAML or JSON. */
 export function validateResource(value: unknown): Validated {
-  const problems: ResourceProblem[] = [];
-  let dropped = 0;
-  let wrong = false;
-  const report: Report = (problem) => {
-    wrong ||= problem.severity === 'error';
-    if (problems.length < MAXIMUM_PROBLEMS) problems.push(problem);
-    else dropped += 1;
-  };
-  const read = readResource(value, report);
-  if (dropped > 0) problems.push({ severity: wrong ? 'error' : 'warning', path: '', message: `and ${dropped} more problems` });
+  const { read, isWrong, problems } = collectProblems((report) => readResource(value, report));
   if (read === undefined) return { problems };
   const { resource, ...identity } = read;
-  return resource === undefined || wrong ? { identity, problems } : { resource, identity, problems };
+  return resource === undefined || isWrong ? { identity, problems } : { resource, identity, problems };
+}
+
+/** Whether the value says that it is a NetworkObserver of a version that is known here. */
+export function isNetworkObserver(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isRecord(value) && value['kind'] === networkObservers.kind && value['apiVersion'] === apiVersionOf(networkObservers);
+}
+
+/** Validates a NetworkObserver. Its spec may have any field. @returns no observer if a problem is an error */
+export function validateObserver({ metadata, spec }: Readonly<Record<string, unknown>>): {
+  readonly observer?: NetworkObserver & { readonly apiVersion: string; readonly kind: 'NetworkObserver' };
+  readonly problems: readonly ResourceProblem[];
+} {
+  const { read, isWrong, problems } = collectProblems((report) => {
+    if ((spec ?? undefined) !== undefined && !isRecord(spec)) report({ severity: 'error', path: 'spec', message: 'must be an object' });
+    return readMetadata(metadata, report);
+  });
+  if (read === undefined || isWrong) return { problems };
+  const observer = { apiVersion: apiVersionOf(networkObservers), kind: 'NetworkObserver', metadata: read } as const;
+  return { observer: isRecord(spec) ? { ...observer, spec } : observer, problems };
+}
+
+function collectProblems<T>(read: (report: Report) => T): {
+  readonly read: T;
+  readonly isWrong: boolean;
+  readonly problems: readonly ResourceProblem[];
+} {
+  const problems: ResourceProblem[] = [];
+  let dropped = 0;
+  let isWrong = false;
+  const found = read((problem) => {
+    isWrong ||= problem.severity === 'error';
+    if (problems.length < MAXIMUM_PROBLEMS) problems.push(problem);
+    else dropped += 1;
+  });
+  if (dropped > 0) problems.push({ severity: isWrong ? 'error' : 'warning', path: '', message: `and ${dropped} more problems` });
+  return { read: found, isWrong, problems };
 }
 
 /** Formats a problem as one line, such as `spec.port: must be a whole number`. */

@@ -6,6 +6,7 @@ import { linesOf, type CheckReport } from '../../explain/report.ts';
 import type { Step, StepState } from '../../explain/step.ts';
 import type { Resource } from '../../kube/resource.ts';
 import { machinePlatform } from '../../platform/linux/machine.ts';
+import type { Placed } from '../../platform/linux/parse.ts';
 import { locationText } from '../../platform/linux/report.ts';
 import { printable } from '../../text/printable.ts';
 import { CliError } from '../errors.ts';
@@ -64,15 +65,14 @@ async function checkFilesAt(words: PlaceWords, terminal: Terminal, paths: readon
   const platform = isMachine(chosen) ? machinePlatform(chosen) : (await conventionsFor(words)).platform;
   const namespace = words.namespace ?? (isMachine(chosen) ? 'default' : '');
   const files = await readResourceFiles(paths, terminal, { namespace, platform });
-  if (files.every(({ objects, problems }) => objects.length === 0 && problems.length === 0))
+  if (files.every(({ objects, observers = [], problems }) => objects.length + observers.length === 0 && problems.length === 0))
     throw new CliError('usage', `${paths.join(', ')} contains no resource.`);
   const all = files.flatMap((file) => file.objects.map(({ value }) => value));
   const missing = isMachine(chosen) ? [] : await missingApiProblems(all, (kinds) => findServedThere(words, kinds));
   return checkFiles(
     {
-      objects: files.flatMap(({ name, objects }) =>
-        objects.map(({ value, line }) => ({ object: value, location: printable(`${name}:${line}`) })),
-      ),
+      objects: files.flatMap(({ name, objects }) => objects.map((placed) => locatedIn(name, placed))),
+      observers: files.flatMap(({ name, observers = [] }) => observers.map((placed) => locatedIn(name, placed))),
       problems: files.flatMap(({ problems }) =>
         problems
           // Without -n, any namespace may be meant.
@@ -87,6 +87,10 @@ async function checkFilesAt(words: PlaceWords, terminal: Terminal, paths: readon
     },
     new Date(),
   );
+}
+
+function locatedIn<T>(name: string, { value, line }: Placed<T>): { readonly object: T; readonly location: string } {
+  return { object: value, location: printable(`${name}:${line}`) };
 }
 
 /** Files are checked without a cluster too: then it is assumed to serve everything. */

@@ -8,6 +8,7 @@ import { problemsTogether } from '../../site/plan/field-errors.ts';
 import type { ResourceProblem } from '../../site/problem.ts';
 import { keyOf, sortResources, type SiteObject } from '../../site/resources.ts';
 import { ACCESS_TYPES } from '../../site-controller/access/access-type.ts';
+import { observerProblems } from '../../site-controller/observer/observer-problems.ts';
 import { specProblems } from '../../site-controller/site/site-spec.ts';
 import { refuseSettings } from '../../site-controller/trust/desired-secrets.ts';
 import { parseToken } from '../../trust/tokens/token.ts';
@@ -18,11 +19,13 @@ export function fileProblems(files: readonly ResourceFile[], platform: Platform)
   const objects = [...new Map(files.flatMap((file) => file.objects.map(({ value }) => [keyOf(value), value] as const))).values()];
   const bundles = new Map(files.flatMap((file) => file.bundles.map(({ value }) => [value.name, value] as const)));
   const proxies = new Map(files.flatMap((file) => file.proxies.map(({ value }) => [value.name, value.proxy] as const)));
+  const observers = new Map(files.flatMap((file) => (file.observers ?? []).map(({ value }) => [keyOf(value), value] as const)));
   const checks = new BundleChecks();
   const now = Date.now();
   return [
     ...problemsTogether(objects, platform, { bundles, proxies, check: (bundle, use) => checks.check(bundle, use, now).problems }),
     ...objects.flatMap((object) => (platform.capabilities.has('services') ? ofController(object) : ofCertificate(object))),
+    ...observerProblems([...observers.values()]),
     ...accessProblems(objects, bundles, platform),
     ...objects.flatMap((object) => (object.kind === 'AccessToken' ? problemsFrom(object, () => parseToken(object, 'the resource')) : [])),
   ];

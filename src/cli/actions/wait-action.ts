@@ -74,14 +74,14 @@ export function goalIn(text: string): Goal {
 }
 
 async function look(resources: Resources, { kind, name }: Named<KeyedKind>, goal: Goal): Promise<Look<undefined>> {
-  const [{ isWritten, found, isCurrent }, stopped] = await Promise.all([
+  const [{ isWritten, found, isProcessed }, stopped] = await Promise.all([
     kind === 'NetworkObserver' ? seeObserver(resources, name) : seeResource(resources, kind, name),
     resources.notRunning(),
   ]);
   if (goal.isGone) return !isWritten && (found === undefined || stopped !== undefined) ? REACHED : { waitingFor: 'it exists' };
   if (stopped !== undefined) return { waitingFor: `no process runs the namespace ${resources.namespace}` };
   if (found === undefined) return { waitingFor: isWritten ? 'the site has not adopted it' : 'it does not exist' };
-  if (!isCurrent) return { waitingFor: 'the site has not adopted its last change' };
+  if (!isProcessed) return { waitingFor: 'the site has not adopted its last change' };
   if (goal.isReached(found)) return REACHED;
   return { waitingFor: stateOf(found) };
 }
@@ -93,26 +93,26 @@ interface Seen {
   /** As the site has adopted it. */
   readonly found: Pick<SkupperResource, 'status'> | undefined;
   /** Whether the status is about the spec that is written now. */
-  readonly isCurrent: boolean;
+  readonly isProcessed: boolean;
 }
 
 async function seeResource(resources: Resources, kind: SkupperKind, name: string): Promise<Seen> {
   const [written, found] = await Promise.all([resources.find(kind, name), resources.get(kind, name)]);
-  return { isWritten: written !== undefined, found, isCurrent: found !== undefined && isCurrent(found, written?.manifest) };
+  return { isWritten: written !== undefined, found, isProcessed: found !== undefined && isCurrent(found, written?.manifest) };
 }
 
 /** A NetworkObserver has the conditions of Skupper's operator: it is Ready if it is Deployed. @throws CliError usage on a machine */
 async function seeObserver(resources: Resources, name: string): Promise<Seen> {
   if (resources.findObserver === undefined) throw notHere('NetworkObserver');
   const found = await resources.findObserver(name);
+  const generation = found?.metadata.generation;
   const conditions = found?.status?.conditions ?? [];
   const deployed = conditions.find(({ type }) => type === 'Deployed');
-  const isReady = deployed?.status === 'True';
-  const status = { status: isReady ? 'Ready' : 'Pending', message: deployed?.message ?? '', conditions } as const;
+  const status = { status: deployed?.status === 'True' ? 'Ready' : 'Pending', message: deployed?.message ?? '', conditions } as const;
   return {
     isWritten: found !== undefined,
     found: found && { status },
-    isCurrent: deployed !== undefined && deployed.observedGeneration === found?.metadata.generation,
+    isProcessed: deployed !== undefined && (deployed.observedGeneration ?? generation) === generation,
   };
 }
 

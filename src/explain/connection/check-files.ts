@@ -9,21 +9,30 @@ import { keysOf } from './listener.ts';
 import type { Step } from '../step.ts';
 
 export interface FileFacts {
-  readonly objects: readonly { readonly object: SkupperResource; /** `west.yaml:3`. */ readonly location: string }[];
+  readonly objects: readonly Located<SkupperResource>[];
+  readonly observers: readonly Located<Keyed>[];
   readonly problems: readonly { readonly isError: boolean; readonly text: string; readonly file: string }[];
   /** Problems that a site of these resources would have. */
   readonly planned: readonly ResourceProblem[];
 }
 
-export function checkFiles({ objects, problems, planned }: FileFacts, now: Date): CheckReport {
+interface Located<T> {
+  readonly object: T;
+  /** `west.yaml:3`. */
+  readonly location: string;
+}
+
+type Keyed = Parameters<typeof keyOf>[0];
+
+export function checkFiles({ objects, observers, problems, planned }: FileFacts, now: Date): CheckReport {
   const resources = sortResources(objects.map(({ object }) => object));
   const findings: readonly Step[] = [
     ...problems.map(({ isError, text, file }): Step => {
       const step = { id: 'files.spec', object: `file/${file}`, says: text };
       return isError ? { ...step, ...adviceOn('invalid-file') } : { ...step, state: 'warn' };
     }),
-    ...repeated(objects),
-    ...plannedSteps(objects, planned),
+    ...repeated([...objects, ...observers]),
+    ...plannedSteps([...objects, ...observers], planned),
     ...oddKeys(
       resources.Listener.flatMap(keysOf),
       resources.MultiKeyListener.flatMap(keysOf),
@@ -33,7 +42,7 @@ export function checkFiles({ objects, problems, planned }: FileFacts, now: Date)
   return reportOf([], findings, now);
 }
 
-function repeated(objects: FileFacts['objects']): readonly Step[] {
+function repeated(objects: readonly Located<Keyed>[]): readonly Step[] {
   return [...Map.groupBy(objects, ({ object }) => keyOf(object))]
     .filter(([, { length }]) => length > 1)
     .map(([key, of]) => ({
@@ -45,7 +54,7 @@ function repeated(objects: FileFacts['objects']): readonly Step[] {
     }));
 }
 
-function plannedSteps(objects: FileFacts['objects'], planned: FileFacts['planned']): readonly Step[] {
+function plannedSteps(objects: readonly Located<Keyed>[], planned: FileFacts['planned']): readonly Step[] {
   const locations = new Map(objects.map(({ object, location }) => [keyOf(object), location]));
   return planned.map((problem): Step => {
     const { resource, code, severity } = problem;

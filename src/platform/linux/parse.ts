@@ -2,7 +2,7 @@
 import { Composer, isNode, Lexer, LineCounter, Parser, type Document } from 'yaml';
 import { setImmediate } from 'node:timers/promises';
 import { GROUP } from '../../api/skupper/names.ts';
-import { validateResource } from '../../api/skupper/validate.ts';
+import { isNetworkObserver, validateObserver, validateResource, type ResourceProblem } from '../../api/skupper/validate.ts';
 import type { TlsBundle } from '../../router/contract.ts';
 import { kindNotOnPlatform, supportsKind, type Platform } from '../../site/capabilities.ts';
 import type { SiteObject } from '../../site/resources.ts';
@@ -37,8 +37,12 @@ export interface ParsedFile {
   /** From `v1` Secrets, which links for other sites contain. */
   readonly bundles: readonly Placed<TlsBundle>[];
   readonly proxies: readonly Placed<NamedProxy>[];
+  /** Only of clusters. */
+  readonly observers?: readonly Placed<FileObserver>[];
   readonly problems: readonly FileProblem[];
 }
+
+export type FileObserver = NonNullable<ReturnType<typeof validateObserver>['observer']>;
 
 export interface Placed<T> {
   readonly value: T;
@@ -75,6 +79,7 @@ export async function parseResources(
   const objects: Placed<SiteObject>[] = [];
   const bundles: Placed<TlsBundle>[] = [];
   const proxies: Placed<NamedProxy>[] = [];
+  const observers: Placed<FileObserver>[] = [];
   const lines = new LineCounter();
   let count = 0;
   for await (const document of documents(text, lines)) {
@@ -89,11 +94,12 @@ export async function parseResources(
       read.problems.forEach(report);
       if (read.object !== undefined) objects.push({ value: read.object, file, line: read.line });
       if (read.bundle !== undefined) bundles.push({ value: read.bundle, file, line: read.line });
+      if (read.observer !== undefined) observers.push({ value: read.observer, file, line: read.line });
       if (read.proxy !== undefined) proxies.push({ value: read.proxy, file, line: read.line });
     }
   }
   if (dropped > 0) problems.push({ file, severity: 'error', message: `and ${dropped} more problems.` });
-  return { objects, bundles, proxies, problems };
+  return { objects, bundles, proxies, observers, problems };
 }
 
 /** Ends after the first violation of a limit. */
@@ -136,6 +142,7 @@ interface ReadResource {
   readonly object?: SiteObject;
   readonly bundle?: TlsBundle;
   readonly proxy?: NamedProxy;
+  readonly observer?: FileObserver;
   readonly problems: readonly FileProblem[];
 }
 
@@ -180,22 +187,30 @@ function readValue(value: unknown, root: string, document: Document.Parsed, sour
     const message = `a ${printable(value.kind, 100)} (${printable(value.apiVersion, 100)}) has no effect without a cluster, so it is ignored.`;
     return { line, problems: [{ file, ...at('kind'), field: 'kind', severity: 'warning', message }] };
   }
+  const problem = ({ severity, path, message }: ResourceProblem, key: Pick<FileProblem, 'resource'> = {}): FileProblem => {
+    return { file, ...at(path), ...(path === '' ? {} : { field: path }), severity, message: sentence(message), ...key };
+  };
+  const elsewhere = ({ metadata }: Pick<SiteObject, 'metadata'>, key: Pick<FileProblem, 'resource'>): readonly FileProblem[] => {
+    const other = metadata.namespace;
+    if (other === undefined || other === namespace) return [];
+    const message = `is ${quoted(other)}, but this directory is the namespace ${namespace}, so the resource runs here; remove the field.`;
+    return [{ file, ...at('metadata.namespace'), field: 'metadata.namespace', severity: 'warning', message, ...key }];
+  };
+  if (isNetworkObserver(value) && platform.capabilities.has('services')) {
+    const { observer, problems: found } = validateObserver(value);
+    const invalid = found.map((each) => problem(each));
+    return observer === undefined ? { line, problems: invalid } : { line, observer, problems: [...invalid, ...elsewhere(observer, {})] };
+  }
   const { resource, identity, problems: found } = validateResource(withMachineDefaults(value, platform));
   const key = identity === undefined ? {} : { resource: `${identity.kind}/${identity.name}` };
-  const problems = found.map(({ severity, path, message }): FileProblem => {
-    return { file, ...at(path), ...(path === '' ? {} : { field: path }), severity, message: sentence(message), ...key };
-  });
+  const problems = found.map((each) => problem(each, key));
   if (resource === undefined) return { line, problems };
   if (!supportsKind(resource.kind, platform.capabilities)) {
     const message = kindNotOnPlatform(resource.kind);
     return { line, problems: [...problems, { file, line, field: 'kind', severity: 'error', message, ...key }] };
   }
-  const other = resource.metadata.namespace;
-  if (other !== undefined && other !== namespace) {
-    const message = `is ${quoted(other)}, but this directory is the namespace ${namespace}, so the resource runs here; remove the field.`;
-    problems.push({ file, ...at('metadata.namespace'), field: 'metadata.namespace', severity: 'warning', message, ...key });
-  }
-  return { line, object: { ...resource, metadata: { ...resource.metadata, namespace } }, problems };
+  const object = { ...resource, metadata: { ...resource.metadata, namespace } };
+  return { line, object, problems: [...problems, ...elsewhere(resource, key)] };
 }
 
 /** Whether it is an object of another API, such as a ConfigMap. Skupper keeps some beside its resources. */

@@ -4,7 +4,6 @@ import { certificates, skupperResources } from '../../api/skupper/index.ts';
 import { GROUP } from '../../api/skupper/names.ts';
 import type { Deployment, KubeObject, PolicyRule, Secret, Service } from '../../kube/objects.ts';
 import { deployments, roleBindings, roles, serviceAccounts, services } from '../../kube/resource.ts';
-import { errorIn } from '../../site/problem.ts';
 import { keyOf } from '../../site/resources.ts';
 import { emptyDesiredState, mergeDesiredStates, type DesiredState } from '../desired-state.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
@@ -12,6 +11,7 @@ import type { ControllerSettings } from '../settings.ts';
 import { gone, isOurs, own } from '../site/own-objects.ts';
 import { desiredCertificate } from '../trust/certificate-object.ts';
 import { OBSERVER_COMPONENT, PASSWORD_KEY, selectorOfConsole } from './observer-names.ts';
+import { nameTaken, refusedFields } from './observer-problems.ts';
 import { isOfObserver, readObserverSpec, type ObserverSpec } from './observer-spec.ts';
 import { listObservers, ownersOfConsoles, type ListedObserver } from './observers.ts';
 
@@ -25,17 +25,14 @@ export function observerObjects(view: NamespaceView): DesiredState {
     const spec = readObserverSpec(observer);
     const owner = owners.get(spec.name) ?? observer;
     if (owner === observer) return objectsOf(view, observer, spec);
-    const message = `${keyOf(owner)} has the console ${spec.name}; rename one of the two.`;
-    return { ...emptyDesiredState, problems: [{ resource: keyOf(observer), severity: 'error', code: 'name-taken', message }] };
+    return { ...emptyDesiredState, problems: [nameTaken(observer, owner)] };
   });
   return mergeDesiredStates(all);
 }
 
 function objectsOf(view: NamespaceView, observer: ListedObserver, spec: ObserverSpec): DesiredState {
   const resource = keyOf(observer);
-  const refused = spec.refused.map((field) =>
-    errorIn(resource, `spec.${field}`, 'bad-argument', 'a console must not read a Secret of the controller; name another one.'),
-  );
+  const refused = refusedFields(observer);
   if (refused.length > 0) return { ...emptyDesiredState, problems: refused };
   const metadata = { name: spec.name, labels: labelsOf(spec), ownerReferences: [ownerOf(observer)] };
   const desired = <T extends KubeObject>(of: Parameters<typeof own<T>>[1], object: T): DesiredState =>

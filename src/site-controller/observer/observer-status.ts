@@ -7,6 +7,7 @@ import { problemText, type ResourceProblem } from '../../site/problem.ts';
 import { keyOf, type ResourceKey } from '../../site/resources.ts';
 import { printable } from '../../text/printable.ts';
 import type { NamespaceView } from '../namespace-view.ts';
+import { ignoredText } from './observer-problems.ts';
 import { readObserverSpec, type ObserverSpec } from './observer-spec.ts';
 import type { ListedObserver } from './observers.ts';
 
@@ -66,7 +67,7 @@ function deployedOf(view: NamespaceView, spec: ObserverSpec, problems: readonly 
 }
 
 function supportedOf({ ignored }: ObserverSpec): Finding {
-  if (ignored.length === 0) return { status: 'True', reason: reasons.supported, message: 'Every field of the spec has an effect.' };
-  const message = `These fields of the spec have no effect: ${ignored.join(', ')}.`;
+  const message = ignoredText(ignored);
+  if (message === undefined) return { status: 'True', reason: reasons.supported, message: 'Every field of the spec has an effect.' };
   return { status: 'False', reason: conditionReason('not-on-platform'), message };
 }

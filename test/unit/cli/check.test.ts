@@ -217,6 +217,35 @@ describe('earshot check', () => {
       else assert.match(found?.says ?? '', text);
     });
 
+  const observer = (name: string, spec: unknown = {}) =>
+    JSON.stringify({ apiVersion: 'observability.skupper.io/v2alpha1', kind: 'NetworkObserver', metadata: { name }, spec });
+  const many = ['a', 'b', 'c', 'd', 'e'].map((name) => observer(name)).join('\n---\n');
+  for (const [what, text, found] of [
+    ['that works', observer('a', { auth: { basic: { create: true } } }), []],
+    ['with a field without effect', observer('a', { nginx: { tag: '1' } }), [/^warn NetworkObserver\/a .*:1: These fields .*: nginx/]],
+    [
+      'that names a Secret of the controller',
+      observer('a', { tls: { secretName: 'skupper-local-server' } }),
+      [/^fail NetworkObserver\/a .*spec\.tls\.secretName: a console must not read a Secret/],
+    ],
+    [
+      'whose console has the name of another',
+      `${observer('a')}\n---\n${observer('a-network-observer')}`,
+      [/^fail NetworkObserver\/a-network-observer .*:3: NetworkObserver\/a has the console a-network-observer/],
+    ],
+    ['that is written twice', `${observer('a')}\n---\n${observer('a')}`, [/^fail NetworkObserver\/a .* is written 2 times/]],
+    ['beyond the limit', many, [/^fail NetworkObserver\/e .*more than 4 resources of kind NetworkObserver/]],
+    ['without a valid spec', observer('a', []), [/^fail file\/standard input .*spec: must be an object/]],
+    ['without a valid name', observer('A'), [/^fail file\/standard input .*metadata\.name: must be lower-case letters/]],
+  ] as const)
+    it(`checks a NetworkObserver ${what} in files`, async () => {
+      await using cluster = await Cluster.start();
+      const { findings } = JSON.parse((await cluster.earshot(['check', '-f', '-', '-o', 'json'], text)).out);
+      const seen = findings.map(({ state, object, says }: Readonly<Record<string, string>>) => `${state} ${object} ${says}`);
+      assert.equal(seen.length, found.length, seen.join('\n'));
+      for (const [at, pattern] of found.entries()) assert.match(seen[at] ?? '', pattern);
+    });
+
   it('checks access types in files without a cluster', async () => {
     await using cluster = await Cluster.start();
     const spec = { roles: [{ name: 'inter-router' }], tlsCredentials: 'own', generateTlsCredentials: true, accessType: 'route' };

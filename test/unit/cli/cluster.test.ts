@@ -388,8 +388,8 @@ describe('what is shown of a site in a cluster', () => {
 describe('waiting for a NetworkObserver in a cluster', () => {
   const wait = ['wait', 'networkobserver/console', '--timeout', '200ms'];
   const observed = (deployed: string, observedGeneration = 1): object => {
-    const condition = { type: 'Deployed', status: deployed, reason: 'x', message: 'The pod is not ready.', observedGeneration };
-    return { conditions: [{ ...condition, lastTransitionTime: '2030-01-01T00:00:00Z' }] };
+    const common = { reason: 'x', message: 'The pod is not ready.', lastTransitionTime: '2030-01-01T00:00:00Z' };
+    return { conditions: [{ type: 'Deployed', status: deployed, observedGeneration, ...common }] };
   };
 
   it('ends when it is Deployed, and before says why it is not', async () => {
@@ -404,6 +404,19 @@ describe('waiting for a NetworkObserver in a cluster', () => {
     assert.equal((await cluster.earshot(wait)).out, 'NetworkObserver "console" is Ready.\n');
     assert.equal((await cluster.earshot([...wait, '--for', 'Deployed'])).code, 0);
   });
+});
+
+it('apply writes a NetworkObserver of a file in a cluster, and only if it differs', async () => {
+  await using cluster = await withSite();
+  const observer = (spec: object) =>
+    JSON.stringify({ apiVersion: 'observability.skupper.io/v2alpha1', kind: 'NetworkObserver', metadata: { name: 'console' }, spec });
+  const applied = async (spec: object) => (await cluster.earshot(['apply', '-f', '-'], observer(spec))).out;
+  assert.equal(await applied({ service: { port: 8443 } }), 'NetworkObserver "console" is created.\n');
+  assert.equal(await applied({ service: { port: 8443 } }), 'NetworkObserver "console" is unchanged.\n');
+  assert.equal(await applied({ service: { port: 9443 } }), 'NetworkObserver "console" is changed.\n');
+  assert.deepEqual(cluster.get('networkobservers/console')?.spec, { service: { port: 9443 } });
+  const elsewhere = observer({}).replace('"metadata":{', '"metadata":{"namespace":"other",');
+  assert.match((await cluster.earshot(['apply', '-f', '-'], elsewhere)).err, /metadata\.namespace: differs from \w+: select it with -n/);
 });
 
 describe('where nothing looks after a site in a cluster', () => {

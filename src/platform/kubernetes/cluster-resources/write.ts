@@ -1,6 +1,7 @@
 /** Creates, patches and deletes objects for commands. A patch contains only the differences. */
 import { isDeepStrictEqual } from 'node:util';
 import { skupperResources } from '../../../api/skupper/index.ts';
+import { networkObservers } from '../../../api/skupper/network-observer.ts';
 import { isSkupperKind, validateResource } from '../../../api/skupper/validate.ts';
 import { EarshotError } from '../../../errors/earshot-error.ts';
 import type { KubeClient } from '../../../kube/contract.ts';
@@ -15,7 +16,7 @@ import type { StoredObject } from './objects.ts';
 
 /** Returns the resource of a kind that commands write. */
 export function knownResource(kind: string): Resource | undefined {
-  return isSkupperKind(kind) ? skupperResources[kind] : kind === 'Secret' ? secrets : undefined;
+  return isSkupperKind(kind) ? skupperResources[kind] : [secrets, networkObservers].find((of) => of.kind === kind);
 }
 
 export async function writeManifest(
@@ -62,16 +63,18 @@ function changeOf(found: StoredObject, desired: Manifest): object | undefined {
   const fields = Object.fromEntries(
     ['spec', 'data'].flatMap((field) => {
       const [before, after] = [found, desired].map((object) => new Map(Object.entries(object)).get(field));
-      return after === undefined || isSame(field, found, desired) ? [] : [[field, difference(before, after)]];
+      return after === undefined || isSame(field, isSkupperKind(desired.kind), found, desired) ? [] : [[field, difference(before, after)]];
     }),
   );
   const patch = { ...(Object.keys(ownMetadata).length === 0 ? {} : { metadata: ownMetadata }), ...fields };
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-function isSame(field: string, ...objects: readonly object[]): boolean {
+function isSame(field: string, isSkupper: boolean, ...objects: readonly object[]): boolean {
   const [before, after] = objects.map((object) =>
-    field === 'spec' ? validateResource({ ...object, status: undefined }).resource?.spec : new Map(Object.entries(object)).get(field),
+    isSkupper && field === 'spec'
+      ? validateResource({ ...object, status: undefined }).resource?.spec
+      : new Map(Object.entries(object)).get(field),
   );
   return before !== undefined && isDeepStrictEqual(before, after);
 }
