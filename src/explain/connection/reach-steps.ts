@@ -3,11 +3,12 @@ import { adviceOn, type ObjectProblem } from './object-problem.ts';
 import { commandIn } from '../../text/command-in.ts';
 import { shellWord } from '../../text/shell-word.ts';
 import { quoted, shownValue } from '../../text/printable.ts';
+import { namesLostSite } from '../../site/observe/observe-traffic.ts';
 import { timeText } from '../../site/observe/time-text.ts';
 import { similarKey, similarKeyText } from '../../site/similar-key.ts';
 import { hopSteps } from './probe-steps.ts';
 import { cheapestPath } from './network-paths.ts';
-import { valueOf, type NetworkFacts, type SiteFacts, type SiteOfNetwork } from './site-facts.ts';
+import { valueOf, type IncomingFacts, type NetworkFacts, type SiteFacts, type SiteOfNetwork } from './site-facts.ts';
 import type { Step } from '../step.ts';
 import { listSome } from '../../text/list-some.ts';
 
@@ -40,7 +41,7 @@ export function reachSteps(facts: SiteFacts, reach: Reach): readonly Step[] {
   const similar = similarStep(id, network, reach);
   if (similar !== undefined) return [similar];
   const says = problem?.message ?? `no reachable site has ${WORDS[side]} of routing key ${quoted(key)}`;
-  const broken = brokenSteps(facts, network, `${prefix}.path`);
+  const broken = brokenSteps(facts, network, `${prefix}.path`, says);
   const since = problem?.since === undefined ? {} : { since: problem.since };
   if (broken.length === 0) {
     const advice = adviceOn(side === 'connectors' ? 'no-connector' : 'no-listener');
@@ -83,14 +84,23 @@ function pathSteps(facts: SiteFacts, network: NetworkFacts, reach: Reach, offeri
   return [passed, ...silent, ...(side === 'connectors' ? hopSteps(facts, reach) : [])];
 }
 
-/** The first link of the path, while nothing arrives over it. */
+/** The first link of the path, while nothing arrives over any link to that site, whichever side opened it. */
 function silentSteps(facts: SiteFacts, site: string, id: string): readonly Step[] {
-  const opened = [...(valueOf(facts.links) ?? [])].filter(([, { siteId }]) => siteId === site);
-  const silent = opened.find(([, link]) => link.operational && link.silentSince !== undefined);
-  if (silent === undefined) return [];
-  const [name, { silentSince = 0 }] = silent;
-  const says = `silent since ${timeText(silentSince)}`;
-  return [{ id, object: `Link/${name}`, ...adviceOn('silent'), says, since: timeText(silentSince) }];
+  const opened = [...(valueOf(facts.links) ?? [])].filter(([, { siteId, operational }]) => siteId === site && operational);
+  const incoming = (valueOf(facts.incoming) ?? []).filter(({ siteId, operational }) => siteId === site && operational);
+  const isSilent = ({ silentSince }: { readonly silentSince?: number }): boolean => silentSince !== undefined;
+  if (!opened.every(([, link]) => isSilent(link)) || !incoming.every(isSilent)) return [];
+  const ours = opened.map(([name, { silentSince = 0 }]): Step => {
+    const since = timeText(silentSince);
+    return { id, object: `Link/${name}`, ...adviceOn('silent'), says: `silent since ${since}`, since };
+  });
+  return [...ours, ...incoming.map((link) => silentIncoming(link, id))].slice(0, 1);
+}
+
+function silentIncoming({ siteName, silentSince = 0 }: IncomingFacts, id: string): Step {
+  const [site, since] = [shownValue(siteName), timeText(silentSince)];
+  const says = `the link from site ${site} is silent since ${since}`;
+  return { id, object: siteObject(siteName), ...adviceOn('silent'), says, do: `at ${site}: \`earshot link status\``, since };
 }
 
 /** A key that differs in case or by a typing error. */
@@ -110,8 +120,11 @@ function similarStep(id: string, network: NetworkFacts, { object, key, side, upd
   };
 }
 
-/** Links without which other sites are not reachable: those that this site opens, and ended ones of sites that are gone. */
-export function brokenSteps(facts: SiteFacts, network: NetworkFacts, id: string): readonly Step[] {
+/**
+ * Links without which other sites are not reachable: those that this site opens, and ended ones of sites that are gone.
+ * @param message of the status. Links of sites that it names come first, since the first step is the cause.
+ */
+function brokenSteps(facts: SiteFacts, network: NetworkFacts, id: string, message: string): readonly Step[] {
   const down = [...(valueOf(facts.links) ?? [])].filter(([, { operational }]) => !operational);
   const opened = down.map(([name, { problem }]): Step => ({
     id,
@@ -120,25 +133,43 @@ export function brokenSteps(facts: SiteFacts, network: NetworkFacts, id: string)
     says: `the link ${shownValue(name)} is down: ${problem?.message ?? 'it is connecting'}`,
     do: commandIn(facts.place, `explain link ${shellWord(name)}`),
   }));
-  return [...opened, ...endedSteps(facts, network, id)].slice(0, MOST_NAMED);
+  const named = new Set([
+    ...down.filter(([, { siteName }]) => namesLostSite(message, siteName)).map(([name]) => `Link/${name}`),
+    ...(valueOf(facts.incoming) ?? [])
+      .filter(({ siteName }) => namesLostSite(message, siteName))
+      .map(({ siteName }) => siteObject(siteName)),
+  ]);
+  const steps = [...opened, ...endedSteps(facts, network, id)];
+  return steps.toSorted((one, other) => Number(named.has(other.object)) - Number(named.has(one.object))).slice(0, MOST_NAMED);
 }
 
 /** Links that other sites had opened, where these sites are not reachable any more, or may not be. */
 export function endedSteps(facts: SiteFacts, network: NetworkFacts | undefined, id: string): readonly Step[] {
   const reachable = new Set(network?.sites.map((site) => site.id));
-  return (valueOf(facts.incoming) ?? []).flatMap(({ siteId, siteName, operational, silentSince, ended }): readonly Step[] => {
-    const site = shownValue(siteName);
-    const remedy = `at ${site}: \`earshot link status\``;
-    if (operational && silentSince !== undefined) {
-      const says = `the link from site ${site} is silent since ${timeText(silentSince)}`;
-      return [{ id, object: `Site/${site}`, ...adviceOn('silent'), says, do: remedy, since: timeText(silentSince) }];
-    }
+  const incoming = valueOf(facts.incoming) ?? [];
+  const live = new Set(incoming.filter((link) => link.operational && link.silentSince === undefined).map(({ siteId }) => siteId));
+  return incoming.flatMap((link): readonly Step[] => {
+    const { siteId, siteName, silentSince, ended } = link;
+    if (silentSince !== undefined) return live.has(siteId) ? [] : [silentIncoming(link, id)];
     // A revocation ends links on purpose.
     if (ended === undefined || reachable.has(siteId) || isRevocation(ended.reason)) return [];
+    const site = shownValue(siteName);
     const says = `the link from site ${site} ended at ${timeText(ended.at)}: ${ended.reason}`;
-    return [{ id, object: `Site/${site}`, state: 'fail', code: 'lost', says, do: remedy, since: timeText(ended.at) }];
+    return [
+      {
+        id,
+        object: siteObject(siteName),
+        state: 'fail',
+        code: 'lost',
+        says,
+        do: `at ${site}: \`earshot link status\``,
+        since: timeText(ended.at),
+      },
+    ];
   });
 }
+
+const siteObject = (name: string): string => `Site/${shownValue(name)}`;
 
 /** The reason of an ended link is a text of this router. */
 const isRevocation = (reason: string): boolean => reason.includes('revoked here');

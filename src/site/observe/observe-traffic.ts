@@ -75,9 +75,16 @@ function lostWords(state: ListenerState | undefined, { router }: View): string |
     .map(({ routingKey, siteId, siteName, since, reason }) =>
       isReachable(siteId)
         ? `site ${quoted(siteName)} has had no connector of routing key ${quoted(routingKey)} since ${timeText(since)}`
-        : `site ${quoted(siteName)}, which served it, is unreachable since ${timeText(since)}: ${withoutStop(reason)}`,
+        : `${lostSite(siteName)} since ${timeText(since)}: ${withoutStop(reason)}`,
     )
     .join('; ');
+}
+
+const lostSite = (name: string): string => `site ${quoted(name)}, which served it, is unreachable`;
+
+/** Whether the status says that the site of this name served the listener and is unreachable. */
+export function namesLostSite(message: string, name: string | undefined): boolean {
+  return name !== undefined && message.includes(lostSite(name));
 }
 
 const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '');

@@ -208,6 +208,43 @@ suite('the chain of a Listener', () => {
     assert.deepEqual([other.cause?.id, other.cause?.object], ['listener.key', 'Listener/web']);
   });
 
+  test('has the link of the site that served it as its cause, whichever link ended first', () => {
+    const endedLink = (name: string) => ({
+      siteId: `id-${name}`,
+      siteName: name,
+      address: '1.2.3.4:5',
+      operational: false,
+      ended: { at: NOW, reason: 'no answer' },
+    });
+    const listener = object('Listener', 'web', 'no-connector');
+    const message = 'site "east", which served it, is unreachable since 2030-01-01T00:00:00Z: no answer';
+    const conditions = listener.status?.conditions?.map((condition) => ({ ...condition, message })) ?? [];
+    const lost = { ...listener, status: { ...listener.status, conditions } } as SkupperResource;
+    const facts = factsOf([lost], { incoming: { value: [endedLink('north'), endedLink('east')] } });
+    assert.equal(explainConnection(facts, 'Listener', 'web')?.cause?.object, 'Site/east');
+  });
+
+  suite('whose path begins with a link that another site opened', () => {
+    const sites = [
+      site('west', { links: [{ siteId: 'id-east', cost: 65_535 }] }),
+      site('east', { keys: [{ key: 'web', listeners: 0, connectors: 1 }] }),
+    ];
+    const linkFrom = { siteId: 'id-east', siteName: 'east', address: '1.2.3.4:5', operational: true };
+
+    test('has that link as its cause while nothing arrives over it', () => {
+      const { cause } = explain({ incoming: { value: [{ ...linkFrom, silentSince: NOW }] }, ...networkOf(...sites) });
+      assert.deepEqual([cause?.id, cause?.object, cause?.code], ['listener.hop', 'Site/east', 'silent']);
+      assert.match(cause?.says ?? '', /^the link from site east is silent since 2030-01-01T00:00:00Z$/);
+    });
+
+    test('works while another link to that site answers', () => {
+      const incoming = { value: [{ ...linkFrom, silentSince: NOW }, linkFrom] };
+      assert.equal(explain({ incoming, ...networkOf(...sites) }).cause, undefined);
+      const facts = factsOf([], { incoming, ...networkOf(...sites) });
+      assert.equal(explainConnection(facts, 'Site', 'west')?.cause, undefined);
+    });
+  });
+
   test('does not blame a link that ended because its site was revoked here, and names the site', () => {
     const reason = 'This site or its certificate has been revoked here.';
     const ended = { siteId: 'id-east', siteName: 'east', address: '1.2.3.4:5', operational: false, ended: { at: NOW, reason } };
