@@ -18,6 +18,7 @@ import { requireRunning, waitForStatus, waitUntil, withSentence, type Context } 
 import { printable } from '../../text/printable.ts';
 import { isResourceName } from '../../text/names.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
+import { REDEMPTION_IS_RETRIED } from '../../site/observe/observe-trust.ts';
 import { sortActiveFirst } from '../../site/surplus-sites.ts';
 
 export interface IssueOptions {
@@ -165,7 +166,8 @@ async function afterFailure(resources: Resources, name: string, error: CliError)
   if (isMade) return withSentence(error, `The site continues to try the link; ${ends}`);
   if (error.code !== 'failed') return withSentence(error, `The site continues to try the token; ${ends}`);
   await resources.remove('AccessToken', name);
-  return withSentence(error, 'The token was removed from the namespace, so it is not tried again.');
+  const ended = new CliError(error.code, error.message.replace(REDEMPTION_IS_RETRIED, ''), error.cause);
+  return withSentence(ended, 'The token was removed from the namespace, so it is not tried again.');
 }
 
 async function redeemed(context: Context, token: AccessToken, timeout: number): Promise<Link> {

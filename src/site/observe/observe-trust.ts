@@ -65,11 +65,14 @@ function lost({ metadata: { name }, status }: AccessToken, { wording, resources 
   });
 }
 
+/** End of a message; false once the token is removed. */
+export const REDEMPTION_IS_RETRIED = ' The redemption is retried.';
+
 function redeeming(facts: TokenFacts | undefined): Progress {
   const { problem, retrying = 'never' } = facts ?? {};
   if (problem === undefined) return waiting('redeeming', 'it is being redeemed');
   if (retrying === 'never') return failed(problem);
-  const message = `${problem.message}. The redemption is retried.`;
+  const message = `${problem.message}.${REDEMPTION_IS_RETRIED}`;
   return retrying === 'soon' ? waiting(problem.code, message) : failed({ ...problem, message });
 }
 

@@ -193,6 +193,15 @@ describe('token redeem', () => {
     assert.deepEqual(await files(west), []);
   });
 
+  it('does not say of a removed token that its redemption is retried', async () => {
+    await using west = await running();
+    const message = 'the clock is wrong. The redemption is retried.';
+    await west.answer('AccessToken', 'to-east', { ...token.spec, linkCost: 1 }, { status: 'Error', message });
+    const { err } = await redeem(west, '--timeout', '100ms', '--link-cost', '1');
+    assert.match(err, /the clock is wrong\. The token was removed from the namespace, so it is not tried again\.\n$/);
+    assert.deepEqual(await files(west), []);
+  });
+
   it('leaves it to go on where it is only late', async () => {
     await using west = await running();
     const { code, err } = await redeem(west, '--timeout', '100ms');
