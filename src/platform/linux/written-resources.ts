@@ -57,14 +57,14 @@ export async function putManifest(layout: NamespaceLayout, desired: Manifest): P
     if ((await documentsOf(path)) === undefined)
       throw new EarshotError('failed', `${path} is not YAML; correct or delete it, and try again.`);
     await makeDirectory(layout.input.resources, 0o755);
-    await writeDurably(path, writeYaml(desired), modeOf(kind));
+    await writeInput(path, writeYaml(desired), kind);
     return 'created';
   }
   const document = found.documents[found.index];
   if (document === undefined || isDeepStrictEqual(found.manifest, desired)) return 'unchanged';
   for (const [key, value] of Object.entries(desired)) editField(document, [key], found.manifest[key], value);
   for (const key of Object.keys(found.manifest)) if (!(key in desired)) document.delete(key);
-  await writeDurably(found.path, found.documents.map(String).join(''), modeOf(kind));
+  await writeInput(found.path, found.documents.map(String).join(''), kind);
   return 'changed';
 }
 
@@ -73,9 +73,16 @@ export async function removeManifest(layout: NamespaceLayout, kind: string, name
   const found = await findWritten(layout, kind, name);
   if (found === undefined) return false;
   const rest = found.documents.filter((document, index) => index !== found.index && document.contents !== null);
-  if (rest.length === 0) await removeFile(found.path);
-  else await writeDurably(found.path, rest.map(String).join(''), modeOf(kind));
+  if (rest.length === 0) await removeFile(found.path).catch((error: unknown) => refuse(found.path, 'removed', error));
+  else await writeInput(found.path, rest.map(String).join(''), kind);
   return true;
+}
+
+const writeInput = (path: string, text: string, kind: string): Promise<void> =>
+  writeDurably(path, text, modeOf(kind)).catch((error: unknown) => refuse(path, 'written', error));
+
+function refuse(path: string, done: string, error: unknown): never {
+  throw new EarshotError('failed', `${path} cannot be ${done} ${remedyOf(error, done)}.`, error);
 }
 
 /** Changes only the differences between two maps, so that comments elsewhere are kept. */
@@ -99,7 +106,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
     return (await readdir(folder)).filter((name) => /^[^.#].*\.(ya?ml|json)$/.test(name)).sort();
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return [];
-    throw new EarshotError('failed', `${folder} cannot be read ${remedyOf(error, 'read')}.`, error);
+    refuse(folder, 'read', error);
   }
 }
 

@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
+import { realDisk } from '../../../src/files/disk.ts';
 import { Namespace } from './namespace.ts';
 
 const create = ['listener', 'create', 'backend', '8080', '--host', '127.0.0.1'];
@@ -35,6 +36,15 @@ describe('without a running process', () => {
       spec: { routingKey: 'backend', host: '127.0.0.1', port: 8080 },
     });
     assert.deepEqual(await readdir(west.layout.input.resources), ['Listener-backend.yaml']);
+  });
+
+  it('a file that cannot be written is named, with the reason and the remedy', async (t) => {
+    await using west = await Namespace.make();
+    const error = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    t.mock.method(realDisk, 'create', () => Promise.reject(error));
+    const { code, err } = await west.earshot(create);
+    assert.equal(code, 1);
+    assert.match(err, /Listener-backend\.yaml cannot be written \(ENOSPC\): the disk is full; free some space\.\n$/);
   });
 
   it('status shows what is asked for', async () => {
