@@ -92,7 +92,8 @@ export const modules = {
     'renew-failed': ['log', 'The answer to a renewal did not arrive or is invalid.', 'Nothing: the renewal is retried.'],
   },
   ports: {
-    'port-in-use': ['condition metric', 'Another program has the port.', 'Stop that program, or choose another port.'],
+    'port-in-use': ['condition metric', 'Another program, or another part of the site, has the port.',
+      'Choose another port, or stop that program.'],
     'port-not-permitted': ['condition metric', 'The user that runs Earshot has no permission to listen on the port.',
       'Choose a port from 1024, or permit it (`net.ipv4.ip_unprivileged_port_start`).'],
     'host-not-local': ['condition metric', 'The address does not belong to this machine.', 'Choose an address of this machine.'],

@@ -244,8 +244,12 @@ function acceptTls(port: Server, { server, acceptor }: TlsSide): void {
   );
 }
 
+/** @param owner of the port, as `portOwner` names it */
 export function portInUse(address: HostPort, owner = 'another process'): Problem {
-  return { code: 'port-in-use', message: `The port of ${hostPort(address)} is in use by ${owner}. Stop it or choose another port.` };
+  // The site must not be stopped because two of its own parts want one port.
+  const isOwn = owner.endsWith(` (pid ${process.pid})`);
+  const reason = isOwn ? 'this site itself, for another Listener, links or tokens. Choose' : `${owner}. Stop it or choose`;
+  return { code: 'port-in-use', message: `The port of ${hostPort(address)} is in use by ${reason} another port.` };
 }
 
 /**

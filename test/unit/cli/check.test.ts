@@ -288,7 +288,7 @@ describe('earshot check', () => {
       const { findings } = JSON.parse(out);
       const port = findings.find(({ object }: { object: string }) => object === 'port 45671');
       assert.match(port.says, /^not free, for edge: in use by \S+ .*\S$/);
-      assert.match(port.do, /^Stop that program, or choose another port\.$/);
+      assert.match(port.do, /^Choose another port, or stop that program\.$/);
     } finally {
       server.close();
     }

@@ -29,7 +29,7 @@ describe('earshot explain', () => {
     assert.equal(code, 1);
     assert.match(out, /^Listener web, key "web", 127\.0\.0\.1:8080 +Fails$/m);
     assert.match(out, /^ {2}FAIL {2}port +Port 8080 is in use by nginx/m);
-    assert.match(out, /^ {2}do +Stop that program, or choose another port\.$/m);
+    assert.match(out, /^ {2}do +Choose another port, or stop that program\.$/m);
     assert.match(out, /^ {2}- +not checked +key, server$/m);
     assert.ok(out.split('\n').every((line) => line.length <= 80));
     assert.equal(err, 'Listener web fails at step port.\n');

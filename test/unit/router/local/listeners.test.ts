@@ -235,6 +235,20 @@ describe('a listener', () => {
     (await connected(port)).socket.destroy();
   });
 
+  it('does not advise to stop this program if another part of the site has the port', async () => {
+    const other = createServer();
+    const port = await listen(other, await freePort());
+    const { local } = oneSide(WEST_ROUTER, { portOwner: () => `earshot (pid ${process.pid})` });
+    await using _ = local;
+    local.apply([listener(port, 'key')], []);
+    const { message } = await problem(local, 'port-in-use');
+    other.close();
+    assert.equal(
+      message,
+      `The port of 127.0.0.1:${port} is in use by this site itself, for another Listener, links or tokens. Choose another port.`,
+    );
+  });
+
   it('reports that its port is taken and by which process before a connector exists, and leaves the port alone', async () => {
     const other = createServer();
     const port = await listen(other, await freePort());
