@@ -218,7 +218,10 @@ export async function uninstall(namespace: string, { purge = false }: { readonly
 }
 
 async function uninstallUnits(namespace: string, terminal: Terminal): Promise<void> {
-  requireSystemd(`earshot -n ${namespace} run`);
+  if (!isSystemdThere()) {
+    const advice = `Stop the site with \`earshot -n ${namespace} system stop\`, or delete it with \`earshot -n ${namespace} system uninstall --purge\`.`;
+    throw new CliError('failed', `The namespace ${namespace} has no unit to remove: systemd does not run on this machine. ${advice}`);
+  }
   const first = await requireUnit(namespace);
   const consoleUnits = [consoleUnitName(namespace)].filter((unit) => existsSync(join(unitFolder(), unit)));
   const units = new Set([...consoleUnits, first, ...unitsOf(namespace, await unitTexts())]);

@@ -76,6 +76,17 @@ describe('scripts of Skupper on a machine', () => {
     assert.equal(existsSync(west.layout.root), false);
   });
 
+  it('learn how a site without a unit ends', { skip: existsSync('/run/systemd/system') && 'systemd runs here' }, async () => {
+    await using west = await Namespace.make();
+    await west.earshot(['site', 'create', 'west']);
+    const { code, err } = await west.earshot(['system', 'uninstall']);
+    assert.equal(code, 1);
+    assert.match(
+      err,
+      /no unit to remove: systemd does not run .*`earshot -n west system stop`, or .*`earshot -n west system uninstall --purge`\.\n$/,
+    );
+  });
+
   it('delete a namespace that is a link to a directory that is gone', async () => {
     await using west = await Namespace.make();
     await west.earshot(['site', 'create', 'west']);
