@@ -42,7 +42,10 @@ export function statusOf(
   const all = Object.entries(conditions).map(([type, progress]) => [type, formatProgress(progress, wording)] as const);
   const ready = firstOf(...needs.map((progress) => formatProgress(progress, wording)), ...all.map(([, progress]) => progress));
   const next = [...all, ['Ready', ready] as const].map(([type, progress]) => conditionOf(type, progress, wording));
-  const warnings = own.filter(({ severity }) => severity === 'warning').map((problem) => formatProblem(problem, wording));
+  // A wrong clock makes both certificates of a bundle invalid, and the router reports it too. One cause is reported once.
+  const reported = ready.kind === 'done' ? undefined : ready.code;
+  const others = own.filter(({ severity, code }) => severity === 'warning' && code !== reported);
+  const warnings = others.map((problem) => formatProblem(problem, wording));
   return {
     status: ready.kind === 'done' ? 'Ready' : ready.kind === 'failed' ? 'Error' : 'Pending',
     message: statusMessage([ready.kind === 'done' ? 'OK' : ready.message, ...notes, ...warnings].join('; ')),

@@ -101,6 +101,14 @@ for (const [name, reason, network, expected] of [
   });
 }
 
+test('a link whose bundle is not valid yet says so once, however many of its certificates are', () => {
+  const early = (file: string) => ({ code: 'tls-not-yet-valid' as const, message: `${file} is valid later`, passing: true });
+  const links = { 'Link/east': { operational: false, problem: { code: 'tls-not-yet-valid' as const, message: 'tls.crt is valid later' } } };
+  const material = { check: () => [early('tls.crt'), early('ca.crt')] };
+  const status = observe([aSite(), aLink('east', { tlsCredentials: 'whole' })], { links }, { material }).get('Link/east');
+  assert.equal(short(status), 'Error: tls.crt is valid later');
+});
+
 test('a site lists the links that others opened to it, those that ended last', () => {
   const since = Date.UTC(2026, 0, 1, 12);
   const incoming = [{ siteId: 'e', siteName: 'east', serial: '1', address: '192.0.2.1:4000', cost: 2, since }];
