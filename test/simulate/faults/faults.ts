@@ -70,8 +70,8 @@ export const faults: PlantedFaults = {
     changes: [
       {
         file: 'router/link/dial/outgoing.ts',
-        from: "this.#end.abort(reason);\n        this.#link?.retire('the peer ended its routing stream');",
-        to: "this.#link?.retire('the peer ended its routing stream');",
+        from: "this.#end.abort(reason);\n        this.#link?.retire('the peer closed it, as when its router stops or its Link is deleted');",
+        to: "this.#link?.retire('the peer closed it, as when its router stops or its Link is deleted');",
       },
       { file: 'router/link/dial/outgoing.ts', from: "if (link.state !== 'joining')", to: 'if (false)' },
       { file: 'router/link/dial/dialer.ts', from: "if (opened.link.state !== 'up')", to: 'if (false)' },

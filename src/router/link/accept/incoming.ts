@@ -187,7 +187,7 @@ export class Incoming implements Placed {
     const events: RoutingStreamEvents = {
       onHello: (message) => this.#welcome(stream, routing, message),
       onMessage: (message) => this.#message(message),
-      onEnd: () => this.#link?.retire('the peer ended its routing stream'),
+      onEnd: () => this.#link?.retire('the peer closed it, as when its router stops or its Link is deleted'),
       onFault: (error) => this.#fault(stream, error),
     };
     const routing = new RoutingStream(events, this.#options.host.messageTime.of(this.owner));

@@ -185,7 +185,7 @@ class Outgoing implements OpenedLink {
             : refusalOf(refusal.status, refusal.fields, peer, this.#ownName);
         answered.reject(reason);
         this.#end.abort(reason);
-        this.#link?.retire('the peer ended its routing stream');
+        this.#link?.retire('the peer closed it, as when its router stops or its Link is deleted');
       },
       onFault: (error) => {
         answered.reject(error);
