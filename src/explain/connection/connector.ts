@@ -3,6 +3,7 @@ import { shellWord } from '../../text/shell-word.ts';
 import { bundleStep } from './bundle-steps.ts';
 import { BUNDLE_CODES, NETWORK_CODES } from './code-groups.ts';
 import { headRungs, stepPrefix, type Subject } from './head.ts';
+import { problemOfObject } from './object-problem.ts';
 import { reachSteps } from './reach-steps.ts';
 import { probedHere } from './probe-steps.ts';
 import type { Rung } from './rungs.ts';
@@ -18,6 +19,8 @@ export function connectorRungs(facts: SiteFacts, subject: Subject, connector: Co
   const name = nameOf(connector);
   const server = hostPort({ host: shownValue(host ?? 'pods'), port });
   const pods = connector.status?.selectedPods?.length ?? 0;
+  // The name of an untried server may still be looked up.
+  const isNamed = host !== undefined && !/^[\d.:a-f]+$/i.test(host) && problemOfObject(connector)?.code !== 'server-untried';
   return [
     ...headRungs(facts, subject),
     {
@@ -29,7 +32,7 @@ export function connectorRungs(facts: SiteFacts, subject: Subject, connector: Co
     {
       id: 'connector.name',
       codes: ['target-name-unknown', ...NETWORK_CODES],
-      ...(host === undefined || /^[\d.:a-f]+$/i.test(host) ? {} : { passes: `${shownValue(host)} has an address` }),
+      ...(isNamed ? { passes: `${shownValue(host)} has an address` } : {}),
     },
     {
       id: 'connector.server',

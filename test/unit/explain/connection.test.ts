@@ -279,6 +279,15 @@ suite('the chain of a Listener', () => {
   });
 });
 
+test('the name of a server that was not tried yet is not said to have an address', () => {
+  const stepIds = (reason?: ConditionCode): readonly string[] => {
+    const facts = factsOf([object('Connector', 'db', reason, { host: 'db.internal' })]);
+    return explainConnection(facts, 'Connector', 'db')?.steps.map(({ id }) => id) ?? [];
+  };
+  assert.ok(stepIds('target-refused').includes('connector.name'));
+  assert.ok(!stepIds('server-untried').includes('connector.name'));
+});
+
 test('failures among the last connections of a Listener are a warning, with the reason and the last success', () => {
   const past = [
     { ended: '2029-12-31T23:00:00Z' },
