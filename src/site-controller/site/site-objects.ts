@@ -13,6 +13,7 @@ import {
   SECOND_ROUTER,
   SITE_CA,
 } from '../../api/skupper/cluster-names.ts';
+import { isOfAnotherSite } from '../../api/skupper/other-site.ts';
 import { routerRights } from '../../api/skupper/router-rights.ts';
 import type { ConfigMap, KubeObject, PodDisruptionBudget, Service } from '../../kube/objects.ts';
 import { configMaps, deployments, podDisruptionBudgets, roleBindings, roles, serviceAccounts, services } from '../../kube/resource.ts';
@@ -99,7 +100,9 @@ function accounts(view: NamespaceView, site: Site): DesiredState {
 
 function configs(view: NamespaceView, site: Site): DesiredState {
   const labels = { [label.routerConfig]: '' };
-  const routerData = view.find(configMaps, ROUTER)?.data;
+  // The anchor of a former Site names its key. With it, this Site would wait for that key forever.
+  const before = view.find(configMaps, ROUTER);
+  const routerData = before === undefined || isOfAnotherSite(before, site.metadata.uid) ? undefined : before.data;
   const revoked = view.revoked === undefined ? routerData?.[ROUTER_DATA.revoked] : JSON.stringify(view.revoked);
   const anchor = view.anchor === undefined ? routerData?.[ROUTER_DATA.anchor] : formatAnchor(view.anchor);
   const data = {

@@ -259,6 +259,17 @@ describe('the ConfigMap of a router', () => {
     assert.equal(dataOf(siteObjects(view))?.['revoked.json'], '{"sites":["x"]}');
   });
 
+  test('has nothing of a former Site, whose ConfigMap the garbage collector may delete at any moment', () => {
+    const before = {
+      kind: 'ConfigMap',
+      metadata: { name: 'skupper-router', ownerReferences: [{ ...owner, uid: 'former' }] },
+      data: { 'revoked.json': '{"sites":["x"]}', 'anchor.json': '{"version":1,"siteId":"former","authorities":{}}' },
+    };
+    const view = { ...viewOf([aSite(), before]), revoked: undefined };
+    const data = dataOf(siteObjects(view));
+    assert.deepEqual([data?.['revoked.json'], data?.['anchor.json']], [undefined, undefined]);
+  });
+
   test('omits fields that routers write, so that they are not removed', () => {
     for (const name of ['skupper-network-status', 'skupper-router-renewals']) {
       assert.equal(desiredOf<ConfigMap>(desiredFor({}), 'ConfigMap', name).data, undefined);
