@@ -1,7 +1,7 @@
 import { after } from 'node:test';
 
 /** Milliseconds for the reporters to write the results. */
-const REPORTING = 1_000;
+const REPORTING = 2_000;
 /** Tests may replace it. */
 const { setTimeout } = globalThis;
 
