@@ -5,8 +5,10 @@ import { API_VERSION } from '../../api/skupper/names.ts';
 import { acceptsLinks } from '../../site/plan/access.ts';
 import { CliError } from '../errors.ts';
 import { listOf, structured, type OutputFormat } from '../output/output.ts';
-import { requireRunning, waitUntil, type Context } from './waiting.ts';
+import { checked, notFound, updateResource, type SpecChange, type Target } from './resource-actions.ts';
+import { requireRunning, waitUntil, type Context, type Wait, type WaitOptions } from './waiting.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { isHost } from '../../text/names.ts';
 import { quoted } from '../../text/printable.ts';
 import { unreachableText } from '../../site/site-endpoints.ts';
 import { sortActiveFirst } from '../../site/surplus-sites.ts';
@@ -48,6 +50,19 @@ export async function generateLink(context: Context, name: string | undefined, o
       ? structured(listOf(printed), 'json')
       : printed.map((document) => `---\n${structured(document, 'yaml')}`).join(''),
   );
+}
+
+/** Updates the resource. A `host` replaces those of all endpoints, which keep their ports. */
+export async function updateLink(target: Target, name: string, change: SpecChange, usual: Wait, options: WaitOptions): Promise<void> {
+  const { host, ...others } = change;
+  if (host === undefined) return updateResource(target, name, others, usual, options);
+  if (typeof host !== 'string' || !isHost(host))
+    throw new CliError('usage', `${quoted(String(host))} is not a host: give a name or an address without a port.`);
+  const link = await target.resources.find('Link', name);
+  if (link === undefined) throw await notFound(target.resources, 'Link', name);
+  const { endpoints } = checked('Link', link.manifest, target.resources.conventions.platform).spec;
+  const moved = new Map(endpoints.map((endpoint) => [[endpoint.name, endpoint.group, endpoint.port].join(' '), { ...endpoint, host }]));
+  return updateResource(target, name, { ...others, endpoints: [...moved.values()] }, usual, options);
 }
 
 /** @throws CliError not-found if the site has other accesses, but not this one */

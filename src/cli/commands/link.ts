@@ -9,10 +9,15 @@ export function addLink(program: Command, terminal: Terminal): void {
   resourceCommands(program, terminal, 'Link', 'manage links to other sites', [
     updateVerb({
       description: 'change a link while it runs',
-      examples: ['earshot link update west-6bfn6 --cost 10'],
+      examples: ['earshot link update west-6bfn6 --cost 10', 'earshot link update west-6bfn6 --host 192.0.2.9'],
       arguments: [nameOnly],
-      options: [cost, new Option('--tls-credentials <name>', 'TLS bundle that authenticates the two sites')],
+      options: [
+        new Option('--host <host>', 'name or address of the other site, in place of those that the link has'),
+        cost,
+        new Option('--tls-credentials <name>', 'TLS bundle that authenticates the two sites'),
+      ],
       wait: 'ready',
+      action: async () => (await import('../actions/link-actions.ts')).updateLink,
     }),
     deleteVerb({
       description: 'delete a link, and the token from which it was or will be created',

@@ -2,8 +2,10 @@ import type { Link } from '../../api/skupper/index.ts';
 import { isConditionCode } from '../../errors/problem.ts';
 import { nameOf } from '../../site/resources.ts';
 import { timeText } from '../../site/observe/time-text.ts';
+import { commandIn } from '../../text/command-in.ts';
 import { hostPort } from '../../text/host-port.ts';
 import { shownValue } from '../../text/printable.ts';
+import { shellWord } from '../../text/shell-word.ts';
 import { bundleStep } from './bundle-steps.ts';
 import { BUNDLE_CODES, HANDSHAKE_CODES } from './code-groups.ts';
 import { headRungs, type Subject } from './head.ts';
@@ -35,7 +37,12 @@ export function linkRungs(facts: SiteFacts, subject: Subject, link: Link): reado
     },
     // The status of a Link in a cluster has no code, so only its message says which of the next steps fails.
     { id: 'link.handshake', codes: [], condition: 'Operational' },
-    { id: 'link.tcp', codes: ['connecting', 'refused', 'unreachable', 'timeout'], passes: 'connected' },
+    {
+      id: 'link.tcp',
+      codes: ['connecting', 'refused', 'unreachable', 'timeout'],
+      passes: 'connected',
+      refine: (step) => movedStep(step, facts, nameOf(link)),
+    },
     { id: 'link.tls', codes: [...HANDSHAKE_CODES, 'not-earshot'], condition: 'Operational', passes: 'mutual TLS 1.3' },
     {
       id: 'link.hello',
@@ -51,6 +58,13 @@ export function linkRungs(facts: SiteFacts, subject: Subject, link: Link): reado
 function firstEndpoint({ spec: { endpoints } }: Link): string | undefined {
   const [first] = endpoints;
   return first?.host === undefined ? undefined : hostPort({ host: first.host, port: first.port ?? '' });
+}
+
+/** A machine announces no new address, so a link that is down cannot learn it. */
+function movedStep(step: Step, { place }: SiteFacts, name: string): Step {
+  if (step.do === undefined) return step;
+  const command = commandIn(place, `link update ${shellWord(name)} --host ADDRESS`);
+  return { ...step, do: `${step.do} If the other machine has a new address: ${command}` };
 }
 
 function liveStep(step: Step, state: LinkFacts | undefined): Step {

@@ -300,6 +300,24 @@ spec: {cost: 1, tlsCredentials: link-west, endpoints: [{name: inter-router, host
     assert.match(refused.err, /Other sites cannot link to this one/);
   });
 
+  it('update --host leads the link to another host, at the same ports', async () => {
+    await using west = await Namespace.make();
+    const endpointsAt = (host: string) => [
+      { name: 'inter-router', host, port: '55671', group: 'east' },
+      { name: 'edge', host, port: '45671', group: 'east' },
+    ];
+    const spec = { endpoints: [...endpointsAt('192.0.2.1'), ...endpointsAt('east.example.com')], tlsCredentials: 'to-east', cost: 3 };
+    const link = { apiVersion: 'skupper.io/v2alpha1', kind: 'Link', metadata: { name: 'to-east' }, spec };
+    const file = join(west.layout.internal.links, 'Link-to-east.yaml');
+    await west.write(file, JSON.stringify(link));
+    assert.equal((await west.earshot(['link', 'update', 'to-east', '--host', '192.0.2.9'])).code, 0);
+    assert.deepEqual(parse(await readFile(file, 'utf8')).spec, { ...spec, endpoints: endpointsAt('192.0.2.9') });
+    const withPort = await west.earshot(['link', 'update', 'to-east', '--host', '192.0.2.9:55671']);
+    assert.equal(withPort.code, 2);
+    assert.match(withPort.err, /"192\.0\.2\.9:55671" is not a host: give a name or an address without a port\./);
+    assert.equal((await west.earshot(['link', 'update', 'missing', '--host', '192.0.2.9'])).code, 4);
+  });
+
   it('delete takes out the token that it came of as well', async () => {
     await using west = await Namespace.make();
     await west.put('AccessToken-to-east.yaml', JSON.stringify(token));

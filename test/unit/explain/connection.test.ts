@@ -180,6 +180,11 @@ suite('the chain of a Listener', () => {
     assert.fail('no such object');
   const networkOf = (...sites: readonly SiteOfNetwork[]): Partial<SiteFacts> => ({ network: { value: { sites } } });
 
+  test('of a Link whose machine does not answer has the command for a new address', () => {
+    const { cause } = explainConnection(factsOf([object('Link', 'east', 'unreachable')]), 'Link', 'east') ?? {};
+    assert.match(cause?.do ?? '', /new address: `earshot -n west link update east --host ADDRESS`$/);
+  });
+
   test('asks whether a key is meant that differs in case, and gives the command', () => {
     const east = site('east', { keys: [{ key: 'Web', listeners: 0, connectors: 1 }] });
     const { cause } = explain(networkOf(site('west'), east));
