@@ -1,5 +1,5 @@
 import type { SkupperResource } from '../../api/skupper/index.ts';
-import { isSkupperKind, validateResource } from '../../api/skupper/validate.ts';
+import { isNetworkObserver, isSkupperKind, validateResource } from '../../api/skupper/validate.ts';
 import { isList, type FileProblem } from '../../platform/linux/parse.ts';
 import { locationText } from '../../platform/linux/report.ts';
 import { isManifest } from '../../platform/linux/written-resources.ts';
@@ -9,6 +9,7 @@ import { fieldErrors } from '../../site/plan/field-errors.ts';
 import { CliError } from '../errors.ts';
 import { readResourceFiles, type ResourceFile } from './resource-files.ts';
 import type { DeleteOptions } from './resource-actions.ts';
+import { waitFor } from './wait-action.ts';
 import { waitForStatus, waitUntilGone, type Context, type WaitOptions } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
 import { parseYaml } from '../../text/yaml.ts';
@@ -29,7 +30,14 @@ export async function applyFiles(context: Context, paths: readonly string[], opt
     if (resource !== undefined) put.push(resource);
   }
   for (const resource of put) await waitForStatus(context, resource, 'none', options);
+  for (const { metadata } of manifests.filter(isNetworkObserver)) await waitForObserver(context, metadata.name, options);
   if (options.wait !== undefined && options.wait !== 'none') terminal.out(`All are ${options.wait}.\n`);
+}
+
+/** Without `--wait`, apply waits for none. A machine ignores NetworkObservers. */
+async function waitForObserver(context: Context, name: string, { wait = 'none', timeout }: WaitOptions): Promise<void> {
+  if (wait === 'none' || context.resources.findObserver === undefined) return;
+  await waitFor(context, [`networkobserver/${name}`], { for: wait === 'ready' ? 'Ready' : 'Initialized', timeout });
 }
 
 export async function deleteFiles(context: Context, paths: readonly string[], options: DeleteFilesOptions): Promise<void> {

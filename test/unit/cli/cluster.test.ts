@@ -415,6 +415,8 @@ it('apply writes a NetworkObserver of a file in a cluster, and only if it differ
   assert.equal(await applied({ service: { port: 8443 } }), 'NetworkObserver "console" is unchanged.\n');
   assert.equal(await applied({ service: { port: 9443 } }), 'NetworkObserver "console" is changed.\n');
   assert.deepEqual(cluster.get('networkobservers/console')?.spec, { service: { port: 9443 } });
+  const waiting = await cluster.earshot(['apply', '-f', '-', '--wait', 'ready', '--timeout', '200ms'], observer({}));
+  assert.deepEqual([waiting.code, /waiting for NetworkObserver "console" to be Ready/.test(waiting.err)], [3, true], waiting.err);
   const elsewhere = observer({}).replace('"metadata":{', '"metadata":{"namespace":"other",');
   assert.match((await cluster.earshot(['apply', '-f', '-'], elsewhere)).err, /metadata\.namespace: differs from \w+: select it with -n/);
 });
