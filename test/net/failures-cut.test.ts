@@ -62,7 +62,7 @@ async function started(pair: LinkedPair): Promise<void> {
 }
 
 async function allEnded(held: readonly Program[]): Promise<void> {
-  await eventually('all held connections to end', () => held.every(({ running }) => !running), { timeoutMs: 15_000 });
+  await eventually('all held connections to end', () => held.every(({ running }) => !running));
 }
 
 /** Side by side: nearly all of their time is waiting. */
@@ -93,7 +93,7 @@ describe('packets that vanish', { concurrency: 3 }, () => {
     await sleep(Math.max(0, cutAt + 50_000 - performance.now()));
     const mendedAt = performance.now();
     await server.restore();
-    await west.waitFor('Listener', 'web', 'Ready', { timeoutMs: 20_000 });
+    await west.waitFor('Listener', 'web', 'Ready');
     t.diagnostic(`back after ${((performance.now() - mendedAt) / 1000).toFixed(1)} s`);
     assert.equal(await client.run(PAGE), 'hello from east\n');
     await nothingLeaked(pair, before);
@@ -119,7 +119,7 @@ describe('packets that vanish', { concurrency: 3 }, () => {
     await west.waitFor('Listener', 'web', 'Pending');
 
     await client.heal();
-    await west.waitFor('Listener', 'web', 'Ready', { timeoutMs: 20_000 });
+    await west.waitFor('Listener', 'web', 'Ready');
     assert.equal(await client.run(PAGE), 'hello from east\n');
     await nothingLeaked(pair, before);
   });
@@ -132,7 +132,7 @@ describe('packets that vanish', { concurrency: 3 }, () => {
     east.process.signal('SIGSTOP');
     await west.waitFor('Listener', 'web', 'Pending', { timeoutMs: DEAD_AFTER });
     east.process.signal('SIGCONT');
-    await west.waitFor('Listener', 'web', 'Ready', { timeoutMs: 20_000 });
+    await west.waitFor('Listener', 'web', 'Ready');
     assert.equal(await client.run(PAGE), 'hello from east\n');
     await nothingLeaked(pair, before);
   });
@@ -146,13 +146,16 @@ describe('packets that vanish', { concurrency: 3 }, () => {
       const download = await startHeldDownload(client, 'http://127.0.0.1:80/big');
       await eventually('all of them to be open', async () => (await open(west)) === 4);
       const attempts = await west.metric('earshot_router_link_attempts_total');
+      const silentAt = performance.now();
       await server.silenceFor(seconds);
+      const lasted = performance.now() - silentAt;
       assert.equal(await client.run(PAGE), 'hello from east\n');
       assert.equal(held.filter(({ running }) => running).length, 3);
       assert.equal((await download.readOn()).stderr, '');
       // A request that moves to another link is taken back at the east: no client sees that.
       assert.equal(await west.metric('earshot_router_connections_failed_total').catch(() => 0), 0);
-      if (seconds < 1) assert.equal(await west.metric('earshot_router_link_attempts_total'), attempts, 'it is still the same link');
+      // On a busy machine, it lasts longer than it should. From 2 s on, another link is tried.
+      if (lasted < 1_500) assert.equal(await west.metric('earshot_router_link_attempts_total'), attempts, 'it is still the same link');
       await eventually('one link', async () => (await west.metric('earshot_router_links')) === 1);
     });
 
@@ -167,10 +170,10 @@ describe('packets that vanish', { concurrency: 3 }, () => {
       readonly items: readonly { readonly metadata: { readonly name: string } }[];
     };
     const name = links.items[0]?.metadata.name ?? '';
-    await west.waitFor('Link', name, isSilent, { timeoutMs: 10_000 });
+    await west.waitFor('Link', name, isSilent);
     assert.equal((await west.status('Listener', 'web'))?.status, 'Ready', 'it is the only path');
     await server.restore();
-    await west.waitFor('Link', name, ({ message }) => message === 'OK', { timeoutMs: 20_000 });
+    await west.waitFor('Link', name, ({ message }) => message === 'OK');
     assert.equal(await client.run(PAGE), 'hello from east\n');
     await eventually('one link', async () => (await east.metric('earshot_router_links')) === 1);
   });
@@ -188,7 +191,8 @@ describe('packets that vanish', { concurrency: 3 }, () => {
     await sleep(1_000);
     const cutAt = performance.now();
     await server.silence();
-    await west.waitFor('Listener', 'web', 'Pending', { timeoutMs: 15_000 });
+    // Without the setting, that takes 30 s.
+    await west.waitFor('Listener', 'web', 'Pending', { timeoutMs: 25_000 });
     assert.ok(performance.now() - cutAt > 3_000);
     await server.restore();
     await west.waitFor('Listener', 'web');

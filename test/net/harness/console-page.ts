@@ -29,7 +29,7 @@ export async function openPage(browser: Browser, faults: string[]): Promise<Page
 
 export const textOf = async (page: Page): Promise<string> => String(await page.evaluate('document.body.innerText'));
 
-export async function see(page: Page, text: string | RegExp, timeoutMs = 20_000): Promise<string> {
+export async function see(page: Page, text: string | RegExp, timeoutMs = 60_000): Promise<string> {
   return eventually(
     `${String(text)} on the page`,
     async () => {
@@ -42,15 +42,11 @@ export async function see(page: Page, text: string | RegExp, timeoutMs = 20_000)
 }
 
 export async function reach(page: Page, hash: string): Promise<void> {
-  await eventually(
-    `the view ${hash}`,
-    async () => {
-      const now = String(await page.evaluate('location.hash'));
-      if (now !== hash) throw new Error(`${now}: ${(await textOf(page)).slice(0, 500)}`);
-      return true;
-    },
-    { timeoutMs: 10_000 },
-  );
+  await eventually(`the view ${hash}`, async () => {
+    const now = String(await page.evaluate('location.hash'));
+    if (now !== hash) throw new Error(`${now}: ${(await textOf(page)).slice(0, 500)}`);
+    return true;
+  });
 }
 
 export async function press(page: Page, ...keys: readonly KeyInput[]): Promise<void> {
