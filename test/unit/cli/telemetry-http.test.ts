@@ -83,7 +83,7 @@ test('one of several clients with many requests is read per event-loop iteration
   for (const socket of sockets) socket.write(question);
   await eventually('all to be read', () => all === 16);
   for (const socket of sockets) socket.write(question.repeat(100));
-  const end = performance.now() + 10_000;
+  const end = performance.now() + 60_000;
   const isOver = (): boolean => all === 1_616 || performance.now() > end;
   for (; !isOver(); inTurn = 0) await setImmediate();
   assert.equal(all, 1_616);

@@ -80,7 +80,7 @@ class Heard {
   }
 
   async until(isOver: () => boolean): Promise<void> {
-    for (const end = performance.now() + 10_000; !isOver() && performance.now() < end; this.#inTurn = 0, this.turns += 1)
+    for (const end = performance.now() + 60_000; !isOver() && performance.now() < end; this.#inTurn = 0, this.turns += 1)
       await setImmediate();
   }
 }
