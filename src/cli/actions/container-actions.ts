@@ -16,6 +16,7 @@ import { writtenResources } from '../../platform/linux/written-resources.ts';
 import { networkAliases, siteNetworks } from '../../site/networks.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { printable, quoted } from '../../text/printable.ts';
+import { shellWord } from '../../text/shell-word.ts';
 import { DirectoryBundles } from '../../trust/disk/bundles.ts';
 import { VERSION } from '../../version.ts';
 import { CliError } from '../errors.ts';
@@ -308,7 +309,9 @@ async function act(program: string, args: readonly string[], milliseconds: numbe
   try {
     return (await run(program, args, { timeout: milliseconds, maxBuffer: 16 * 1024 * 1024 })).stdout;
   } catch (error) {
-    throw new CliError('failed', `${program} ${args[0] ?? ''} failed: ${reasonOf(error)}. Try the same command by hand.`, error);
+    const command = [program, ...args].map(shellWord).join(' ');
+    // Without the error as its cause, whose message repeats the command and all that the engine wrote.
+    throw new CliError('failed', `${program} ${args[0] ?? ''} failed: ${reasonOf(error)}. To try it by hand: ${command}`);
   }
 }
 

@@ -1,7 +1,12 @@
 /** Command lines and units of routers in containers. test/net/podman.test.ts runs them. */
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { startContainers } from '../../../src/cli/actions/container-actions.ts';
 import { listArguments, removeCommand, runArguments, type RouterContainer } from '../../../src/cli/actions/router-container.ts';
+import { messageOf } from '../../../src/telemetry/log.ts';
 import { containerUnitText, unitName, unitsOf } from '../../../src/cli/actions/systemd-unit.ts';
 
 const base: RouterContainer = {
@@ -143,4 +148,18 @@ test('a home with line ends adds no line to the unit', () => {
   const text = containerUnitText({ ...base, home: '/srv/a\rExecStartPre=/b\nExecStartPre=/c' }, false);
   assert.doesNotMatch(text, /\r|^ExecStartPre=\/[bc]/m);
   assert.match(text, /"earshot\.directory=\/srv\/a\\rExecStartPre=\/b\\nExecStartPre=\/c\//);
+});
+
+test('an engine that starts no container is quoted once, with the command once', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'earshot-engine-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const program = join(folder, 'podman');
+  await writeFile(program, '#!/bin/sh\n[ "$1" = run ] || exit 0\necho "Error: no rights" >&2\nexit 126\n', { mode: 0o755 });
+  await assert.rejects(startContainers([{ ...base, program }]), (error: Error) => {
+    const shown = messageOf(error);
+    assert.equal(shown.split('no rights').length, 2, shown);
+    assert.equal(shown.split(' --network host ').length, 2, shown);
+    assert.ok(shown.startsWith(`${program} run failed: Error: no rights. To try it by hand: ${program} run `), shown);
+    return true;
+  });
 });
