@@ -12,7 +12,7 @@ import {
   type NetworkSite,
 } from '../../site/overview.ts';
 import type { SiteObject } from '../../site/resources.ts';
-import type { SkupperKind } from '../../api/skupper/index.ts';
+import type { IncomingLink, SkupperKind } from '../../api/skupper/index.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, resourceTable, structured, table, type OutputFormat } from '../output/output.ts';
 import { noSite } from './site-actions.ts';
@@ -61,6 +61,7 @@ export async function showOverview({ resources: all, terminal }: Context, { outp
       ['Status', headline(site?.status?.status, notReady)],
       ['Message', site?.status?.message],
       ['Sites in network', site?.status?.sitesInNetwork],
+      ['Incoming links', advice === undefined ? incomingText(site?.status?.incomingLinks ?? [], all) : undefined],
       ['Running', running.join(', ')],
     ]),
   );
@@ -73,6 +74,20 @@ export async function showOverview({ resources: all, terminal }: Context, { outp
   for (const { kind, name, status, message } of others)
     terminal.out(`\n${printable(`${kind} "${name}" is ${status}${message === '' ? '' : `: ${message}`}`)}\n`);
   if (check === true) requireNone(faults, advice !== undefined);
+}
+
+/** Counts the links that other sites opened, which are no objects of this site. Undefined if there are none. */
+function incomingText(links: readonly IncomingLink[], place: CommandPlace): string | undefined {
+  // Only a silent link that is up has a message.
+  const counts = Map.groupBy(links, ({ operational, message }) =>
+    operational !== true ? 'down' : message === undefined ? 'up' : 'silent',
+  );
+  const parts = (['up', 'silent', 'down'] as const).flatMap((state) => {
+    const count = counts.get(state)?.length ?? 0;
+    return count === 0 ? [] : [`${count} ${state}`];
+  });
+  if (parts.length === 0) return undefined;
+  return counts.size === 1 && counts.has('up') ? parts.join() : `${parts.join(', ')}; see ${commandIn(place, 'link status')}`;
 }
 
 const isError = (problem: object): boolean => 'severity' in problem && problem.severity === 'error';

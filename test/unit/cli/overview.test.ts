@@ -21,3 +21,20 @@ test('the overview mentions each surplus Site', async () => {
   assert.match(out, /^Site: +alpha$/m);
   assert.match(out, /^Site "west" is Pending$/m);
 });
+
+const up = { siteId: 'e', siteName: 'east', address: '192.0.2.1:4000', operational: true };
+for (const [state, links, expected] of [
+  ['work', [up, { ...up, siteId: 'n' }], '2 up'],
+  [
+    'do not all work',
+    [up, { ...up, message: 'silent since 12:00' }, { ...up, operational: false, message: 'it ended' }],
+    '1 up, 1 silent, 1 down; see `earshot -n west link status`',
+  ],
+] as const)
+  test(`the overview counts the links of other sites if they ${state}`, async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    await west.answer('Site', 'west', { linkAccess: 'default' }, { status: 'Ready', incomingLinks: links });
+    const { out } = await west.earshot(['status']);
+    assert.equal(/^Incoming links: +(.*)$/m.exec(out)?.[1], expected);
+  });
