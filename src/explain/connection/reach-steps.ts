@@ -1,4 +1,5 @@
 /** Steps from a routing key to the sites at its other end: it is offered, and a path leads there (pure). */
+import { MAXIMUM_COST } from '../../api/skupper/link.ts';
 import { adviceOn, type ObjectProblem } from './object-problem.ts';
 import { commandIn } from '../../text/command-in.ts';
 import { shellWord } from '../../text/shell-word.ts';
@@ -7,7 +8,7 @@ import { namesLostSite } from '../../site/observe/observe-traffic.ts';
 import { timeText } from '../../site/observe/time-text.ts';
 import { similarKey, similarKeyText } from '../../site/similar-key.ts';
 import { hopSteps } from './probe-steps.ts';
-import { cheapestPath } from './network-paths.ts';
+import { cheapestPath, type SitePath } from './network-paths.ts';
 import { valueOf, type IncomingFacts, type NetworkFacts, type SiteFacts, type SiteOfNetwork } from './site-facts.ts';
 import type { Step } from '../step.ts';
 import { listSome } from '../../text/list-some.ts';
@@ -79,7 +80,9 @@ function pathSteps(facts: SiteFacts, network: NetworkFacts, reach: Reach, offeri
   if (path === undefined) return [{ id, object, state: 'unknown', says: 'the announced links show no path to these sites' }];
   const [, second] = path.sites;
   const says = second === undefined ? 'in this site' : `${path.sites.map(({ name }) => shownValue(name)).join(' > ')}, cost ${path.cost}`;
-  const silent = second === undefined ? [] : silentSteps(facts, second.id, `${prefix}.hop`);
+  const hop = `${prefix}.hop`;
+  const own = second === undefined ? [] : silentSteps(facts, second.id, hop);
+  const silent = own.length > 0 ? own : farSilentSteps(path, hop);
   const passed: Step = { id, object, state: 'pass', says, facts: { sites: path.sites.map(({ name }) => name), cost: path.cost } };
   return [passed, ...silent, ...(side === 'connectors' ? hopSteps(facts, reach) : [])];
 }
@@ -95,6 +98,18 @@ function silentSteps(facts: SiteFacts, site: string, id: string): readonly Step[
     return { id, object: `Link/${name}`, ...adviceOn('silent'), says: `silent since ${since}`, since };
   });
   return [...ours, ...incoming.map((link) => silentIncoming(link, id))].slice(0, 1);
+}
+
+/** A link between other sites: a silent one is announced at the greatest cost, which its Link may have as well. */
+function farSilentSteps({ sites }: SitePath, id: string): readonly Step[] {
+  return sites.flatMap((site, index): readonly Step[] => {
+    const next = sites[index + 1];
+    const costs = site.links.filter(({ siteId }) => siteId === next?.id).map(({ cost }) => cost);
+    if (next === undefined || Math.min(...costs) < MAXIMUM_COST) return [];
+    const says = `the link between ${shownValue(site.name)} and ${shownValue(next.name)} is silent, or its cost is the greatest`;
+    const remedy = `at ${shownValue(site.name)}: \`earshot link status\``;
+    return [{ id, object: siteObject(site.name), ...adviceOn('silent'), state: 'warn', says, do: remedy }];
+  });
 }
 
 function silentIncoming({ siteName, silentSince = 0 }: IncomingFacts, id: string): Step {

@@ -242,6 +242,17 @@ suite('the chain of a Listener', () => {
       assert.match(cause?.says ?? '', /^the link from site east is silent since 2030-01-01T00:00:00Z$/);
     });
 
+    test('warns of a silent link farther along the path', () => {
+      const [west, east] = [site('west', { links: [{ siteId: 'id-hub', cost: 1 }] }), sites.at(1) ?? assert.fail('has two sites')];
+      const hub = site('hub', { links: [{ siteId: 'id-east', cost: 65_535 }] });
+      const facts = factsOf([object('Listener', 'web')], networkOf(west, hub, east));
+      const hops = explainConnection(facts, 'Listener', 'web')?.steps.filter(({ id }) => id === 'listener.hop') ?? [];
+      assert.deepEqual(
+        hops.map(({ state, object: of, says }) => [state, of, says]),
+        [['warn', 'Site/hub', 'the link between hub and east is silent, or its cost is the greatest']],
+      );
+    });
+
     test('works while another link to that site answers', () => {
       const incoming = { value: [{ ...linkFrom, silentSince: NOW }, linkFrom] };
       assert.equal(explain({ incoming, ...networkOf(...sites) }).cause, undefined);
