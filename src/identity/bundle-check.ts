@@ -142,7 +142,7 @@ function checkDates(certificate: ReadCertificate, where: string, found: Found): 
     wrong(
       found,
       'tls-not-yet-valid',
-      `${where} is valid from ${iso(notBefore)} by the clock of its issuer, and the clock here is at ${iso(found.now)}: set the wrong clock`,
+      `${where} is valid from ${iso(notBefore)} by the clock of its issuer, and the clock here is at ${iso(found.now)}: correct the wrong clock`,
     );
   }
 }

@@ -90,7 +90,7 @@ test('an explanation names what stops a link: the address, the port, the authori
   await fails(t, late, 'link to-east', 'link.bundle', 'tls-expired', /expired at .*the clock here is at/);
   await late.kill9();
   const early = await startSite(westHost, { env: clock('-366d') });
-  await fails(t, early, 'link to-east', 'link.bundle', 'tls-not-yet-valid', /valid from .*Set the wrong clock/);
+  await fails(t, early, 'link to-east', 'link.bundle', 'tls-not-yet-valid', /valid from .*Correct the wrong clock/);
   await early.kill9();
 
   const again = await startSite(westHost);

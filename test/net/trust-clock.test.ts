@@ -75,7 +75,7 @@ describe('a site whose clock is a year off', { concurrency: 2 }, () => {
       );
       assert.match(message ?? '', new RegExp(`the clock of this machine, ${year}-`));
       assert.match(message ?? '', new RegExp(`it is valid from ${THEN}-\\S+ to ${THEN}-|it is valid from ${THEN}-\\S+ to ${THEN + 1}-`));
-      assert.match(message ?? '', /set the wrong one/);
+      assert.match(message ?? '', /correct the wrong one/);
       await wrong.kill9();
       const west = await startSite(westHost);
       await west.waitFor('AccessToken', 'east');

@@ -52,7 +52,7 @@ function clockSteps(id: string, object: string, reached: ProbeFacts['hops']): re
       ...adviceOn('clock-wrong'),
       state: 'warn',
       says: `the clock of ${shownValue(site)} is ${elapsed(Math.abs(clockAhead))} ${clockAhead > 0 ? 'ahead of' : 'behind'} the one here`,
-      do: 'Set the wrong clock.',
+      do: 'Correct the wrong clock.',
     }));
 }
 

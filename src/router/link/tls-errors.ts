@@ -28,7 +28,7 @@ export function certificateError(rejected: RejectedCertificate): LinkError {
       return new LinkError(
         code,
         `The certificate of ${peer} is valid from ${certificate?.validFromDate.toISOString() ?? 'an unknown time'}, ` +
-          `by the clock of its issuer; the clock here is at ${clock}. Set the wrong clock.`,
+          `by the clock of its issuer; the clock here is at ${clock}. Correct the wrong clock.`,
       );
     case 'tls-foreign-ca':
       return new LinkError(

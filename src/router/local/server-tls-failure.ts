@@ -25,7 +25,7 @@ const certificateFaults: Readonly<Record<string, readonly [what: string, remedy:
   PATH_LENGTH_EXCEEDED: ['comes from an authority that its own authority does not permit', 'Issue it by another authority.'],
   CERT_CHAIN_TOO_LONG: ['has too long a chain', 'Issue it with a shorter chain.'],
   CERT_HAS_EXPIRED: ['has expired', 'Renew it at the server, or set the clock of this machine.'],
-  CERT_NOT_YET_VALID: ['is not valid yet', 'Set the wrong clock, here or at the authority.'],
+  CERT_NOT_YET_VALID: ['is not valid yet', 'Correct the wrong clock, here or at the authority.'],
   CERT_REVOKED: ['has been revoked by its authority', 'Issue a new one.'],
   CA_MD_TOO_WEAK: ['is signed with a weak algorithm', 'Issue a new one.'],
   CA_KEY_TOO_SMALL: ['comes from an authority with a short key', 'Issue a new one by another authority.'],

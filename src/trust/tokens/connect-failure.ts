@@ -39,7 +39,7 @@ export function connectFailure(error: unknown, url: URL, now: number, shown?: Va
     return new TrustError(
       'clock-wrong',
       `the certificate of ${where}${dates} ${what} by the clock of this machine, ${new Date(now).toISOString()}: ` +
-        'compare the clocks of both machines and set the wrong one. ' +
+        'compare the clocks of both machines and correct the wrong one. ' +
         'If both are right, restart the other site',
       error,
     );
