@@ -8,13 +8,14 @@ import { after, before, describe, it } from 'node:test';
 import type { CheckReport } from '../../src/explain/report.ts';
 import type { Explanation } from '../../src/explain/step.ts';
 import type { Listener } from '../../src/api/listeners/index.ts';
-import type { Pod } from '../../src/kube/objects.ts';
+import type { KubeObject, Pod } from '../../src/kube/objects.ts';
 import { helm } from '../harness/chart.ts';
 import { execute, type Outcome } from '../harness/command.ts';
 import { eventually } from '../harness/index.ts';
 import { environment } from '../harness/program.ts';
-import { SYSTEM } from './support/installation.ts';
-import { API, byClass, byListener, claim, pod, webServer } from './support/manifests.ts';
+import { kubeconfigOf, writeKubeconfig } from './support/at-home.ts';
+import { LEASE, SYSTEM, withoutControllers } from './support/installation.ts';
+import { API, byClass, byListener, claim, pod, statefulSet, webServer } from './support/manifests.ts';
 import { useNamespace } from './support/namespace.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -26,7 +27,7 @@ interface Explained extends Explanation {
   readonly ms: number;
 }
 
-describe('earshot explain on the exposure half', { timeout: 300_000 }, () => {
+describe('earshot explain on the exposure half', { timeout: 500_000 }, () => {
   const namespace = useNamespace('explain');
   const { cluster } = namespace;
   let folder = '';
@@ -47,6 +48,12 @@ describe('earshot explain on the exposure half', { timeout: 300_000 }, () => {
     const ms = performance.now() - begin;
     assert.notEqual(stdout, '', stderr);
     return { ...(JSON.parse(stdout) as Explanation), code, ms };
+  }
+
+  async function check(kubeconfig: string): Promise<CheckReport> {
+    const { stdout, stderr } = await earshot(['check', '-o', 'json'], kubeconfig);
+    assert.notEqual(stdout, '', stderr);
+    return JSON.parse(stdout) as CheckReport;
   }
 
   async function assertCause(args: readonly string[], about: string, says: RegExp, exitCode = 1): Promise<void> {
@@ -228,7 +235,79 @@ describe('earshot explain on the exposure half', { timeout: 300_000 }, () => {
       ['unknown you have no right to get listenerclasses.listeners.stackable.tech in the cluster'],
     );
   });
+
+  it('shows that a quota refuses the next claim of a StatefulSet whose pod serves, also to users with the role view', async () => {
+    await namespace.exposed('claims', { serviceType: 'ClusterIP' });
+    await namespace.create(statefulSet('claims', 1, { listener: byListener('claims') }, { script: webServer(8080) }));
+    await namespace.running('claims-0');
+    await namespace.ready('claims');
+    await namespace.create({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'claims' }, spec: { hard: { [CLAIMS]: '1' } } });
+    const quota = { apiVersion: 'v1', kind: 'ResourceQuota', name: 'claims' };
+    await namespace.until<Quota>(quota, 'to be in force', ({ status }) => status?.used !== undefined);
+    await namespace.patch('apps/v1', 'StatefulSet', 'claims', { spec: { replicas: 2 } });
+    await namespace.event({ kind: 'StatefulSet', name: 'claims' }, /exceeded quota: claims/);
+    for (const kubeconfig of [cluster.kubeconfig, await kubeconfigOf(namespace, 'view')]) {
+      const { steps } = await explain(['lsn', 'claims'], kubeconfig);
+      assert.deepEqual(
+        steps.filter(({ state }) => state === 'warn').map(({ id, object }) => `${id} ${object}`),
+        ['exposure.workloads StatefulSet/claims'],
+      );
+      const { findings } = await check(kubeconfig);
+      const found = findings.find(({ id }) => id === 'check.workloads');
+      assert.deepEqual([found?.state, found?.object], ['fail', 'StatefulSet/claims']);
+      assert.match(found?.says ?? '', /^StatefulSet claims cannot create its next pod: .*exceeded quota: claims/);
+    }
+    await namespace.remove('v1', 'ResourceQuota', 'claims');
+    await namespace.remove('apps/v1', 'StatefulSet', 'claims');
+  });
+
+  it('says in a namespace without a Site which rights to Sites and NetworkObservers are missing', async () => {
+    const account = `--serviceaccount=${namespace.name}:narrow`;
+    await namespace.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'narrow' } });
+    const role = ['create', 'role', 'narrow', '--verb=get,list', '--resource=listeners.listeners.stackable.tech'];
+    await cluster.kubectl([...role, '-n', namespace.name]);
+    await cluster.kubectl(['create', 'rolebinding', 'narrow', '--role=narrow', account, '-n', namespace.name]);
+    const { findings } = await check(await writeKubeconfig(namespace, 'narrow'));
+    const unknown = findings.filter(({ state }) => state === 'unknown').map(({ id, says }) => `${id} ${says}`);
+    const observers = `you have no right to list networkobservers.observability.skupper.io in the namespace ${namespace.name}`;
+    assert.ok(unknown.includes(`check.rights ${observers}`), unknown.join('\n'));
+    assert.ok(
+      unknown.some((each) => /^check\.site .*skupper\.io/.test(each)),
+      unknown.join('\n'),
+    );
+  });
+
+  it("advises to restart the driver's DaemonSet where Pod Security refuses its pods", async () => {
+    const system = `/api/v1/namespaces/${SYSTEM}`;
+    const level = (await cluster.api.get<KubeObject>(system)).metadata.labels?.[ENFORCE] ?? null;
+    const enforce = (to: string | null): Promise<unknown> => cluster.api.patch(system, { metadata: { labels: { [ENFORCE]: to } } });
+    await enforce('baseline');
+    try {
+      const { findings } = await check(cluster.kubeconfig);
+      const advice = findings.find(({ id }) => id === 'check.pod-security')?.do ?? '';
+      assert.ok(advice.endsWith(` && kubectl rollout restart daemonset/earshot-node -n ${SYSTEM}`), advice);
+    } finally {
+      await enforce(level);
+    }
+  });
+
+  it('does not trust the Lease of a controller whose pod is gone', async () => {
+    await using _without = await withoutControllers(cluster);
+    const renewTime = new Date(Date.now() - 20_000).toISOString().replace('Z', '000Z');
+    // The chart's removal takes the right to release it away.
+    await cluster.api.patch(LEASE, { spec: { holderIdentity: 'controller-gone', leaseDurationSeconds: 13, renewTime } });
+    const { steps } = await explain(['lsn', 'works']);
+    assert.equal(steps[0]?.state, 'warn', JSON.stringify(steps));
+    assert.match(steps[0]?.says ?? '', /and its holder, Pod controller-gone, is gone/);
+  });
 });
+
+interface Quota extends KubeObject {
+  readonly status?: { readonly used?: object };
+}
+
+const CLAIMS = 'persistentvolumeclaims';
+const ENFORCE = 'pod-security.kubernetes.io/enforce';
 
 /** Whether a Listener has waited for longer than a load balancer takes at best. */
 function isLate({ status }: Listener): boolean {

@@ -1,7 +1,9 @@
 /** What people and scripts read of each kind: `kubectl wait`, and what a token says that is of no use. */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { skupperResources, type AccessGrant, type AccessToken } from '../../src/api/skupper/index.ts';
+import { skupperResources, type AccessGrant, type AccessToken, type Connector } from '../../src/api/skupper/index.ts';
+import type { Explanation } from '../../src/explain/step.ts';
+import { earshot } from './support/at-home.ts';
 import { auditFromNow, describeRequest, type AuditReader } from './support/audit.ts';
 import { pod, webServer, type Manifest } from './support/manifests.ts';
 import { useNamespace, type Namespace } from './support/namespace.ts';
@@ -51,6 +53,18 @@ describe('conditions of two sites', { timeout: 300_000 }, () => {
     await Promise.all([wait(west, inWest), wait(east, inEast)]);
     const waited = new Set([...Object.keys(inWest), ...Object.keys(inEast)]);
     assert.deepEqual([...waited].sort(), Object.keys(skupperResources).sort());
+  });
+
+  it('name the label that a mistyped selector of a Connector means, also in explain', async () => {
+    await east.create(skupper('Connector', 'typo', { routingKey: 'typo', selector: 'app=wbe', port: 8080 }));
+    const meant = /No matches for selector: .*"app=wbe"; did you mean "app=web"\?/;
+    await east.until<Connector>({ apiVersion: SKUPPER, kind: 'Connector', name: 'typo' }, `says ${meant}`, ({ status }) =>
+      meant.test(status?.message ?? ''),
+    );
+    const { cause } = JSON.parse((await earshot(east, ['explain', 'connector', 'typo', '-o', 'json'])).stdout) as Explanation;
+    assert.equal(cause?.id, 'connector.pods');
+    assert.match(cause?.says ?? '', meant);
+    await east.remove(SKUPPER, 'Connector', 'typo');
   });
 
   it('explain what to do about a token that is used up, expired, or of a deleted site, without endless retries', async () => {
