@@ -1,10 +1,11 @@
 /** Content of `input/resources` (and of `internal/links`). Only changed files are read again. */
 import type { Stats } from 'node:fs';
-import { lstat, opendir } from 'node:fs/promises';
+import { lstat, opendir, stat } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { ProxyConfig, TlsBundle } from '../../router/contract.ts';
 import { keyOf, type SiteObject } from '../../site/resources.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 import { codeOf, hasCode } from '../../files/errno.ts';
 import { FileError } from '../../files/errors.ts';
 import { readText } from '../../files/durable.ts';
@@ -48,15 +49,21 @@ export class InputReader {
   readonly #clock: () => number;
   readonly #listings = new Map<string, Listing>();
   #latest: { readonly files: readonly ParsedFile[]; readonly input: Input } | undefined;
+  /** Whether `input/resources` has existed. */
+  #isKnown = false;
 
   constructor(layout: NamespaceLayout, clock: () => number = Date.now) {
     this.#layout = layout;
     this.#clock = clock;
   }
 
-  /** Returns the same object as before if nothing has changed. */
+  /**
+   * Returns the same object as before if nothing has changed.
+   * @throws EarshotError `state-missing` if the directory of the resources existed before
+   */
   async read(): Promise<Input> {
     const { input, internal, root } = this.#layout;
+    await this.#expectFolder(input.resources);
     const look = new Look();
     const read: FolderRead[] = [];
     // The user's own files come first, so they take precedence over `internal/links`.
@@ -68,6 +75,19 @@ export class InputReader {
     const combined = { ...combine(files, `${relative(root, internal.links)}/`), restless };
     this.#latest = { files, input: combined };
     return combined;
+  }
+
+  /** Missing is not empty: the namespace was moved, or its file system was unmounted. */
+  async #expectFolder(folder: string): Promise<void> {
+    const isMissing = await stat(folder).then(
+      () => false,
+      (error: unknown) => hasCode(error, 'ENOENT'),
+    );
+    if (isMissing && this.#isKnown) {
+      const message = `${folder} does not exist any more, so the site goes on as it was. Put the directory back, or stop the site. Without resources, leave it empty.`;
+      throw new EarshotError('state-missing', message);
+    }
+    this.#isKnown ||= !isMissing;
   }
 
   async #readFolder(folder: string, look: Look): Promise<FolderRead> {

@@ -87,6 +87,28 @@ test('an edit reaches the router, and the status follows the router', async (t) 
   await until(() => router.config.listeners[0]?.port === 9090, 'the router has the new port');
 });
 
+test('a namespace that is moved away while its site runs changes nothing, until it is back', async (t) => {
+  const { layout, router, put, start } = await prepare(t);
+  await put('site.yaml', siteFile);
+  await put('web.yaml', listenerFile(8080));
+  await put(
+    'link.yaml',
+    document('Link', 'east', { endpoints: [{ name: 'inter-router', host: '192.0.2.1', port: '55671' }], tlsCredentials: 'east' }),
+  );
+  const site = await start();
+  const { listeners } = router.config;
+  const away = `${layout.root}-away`;
+  await rename(layout.root, away);
+  site.reload();
+  await until(() => site.unready?.includes(`${layout.input.resources} does not exist any more`) === true, 'the site says so');
+  assert.deepEqual(router.config.listeners, listeners);
+  await rename(away, layout.root);
+  await put('web.yaml', listenerFile(9090));
+  site.reload();
+  await until(() => router.config.listeners[0]?.port === 9090, 'an edit reaches the router');
+  assert.equal(site.unready, undefined);
+});
+
 test('a report that fails, as where no file can be opened any more, ends nothing, and the next one is made', async (t) => {
   const { router, put, status, start } = await prepare(t);
   await put('site.yaml', siteFile);
