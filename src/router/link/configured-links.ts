@@ -18,6 +18,8 @@ import { routerOf, siteOf } from '../../routing/names.ts';
 
 /** Most ended links that are remembered, since peers decide how many there are. */
 const MOST_ENDED = limitTable.endedLinks.value;
+/** Milliseconds for which an ended link is remembered: no command of this site removes it, and its site may never come back. */
+const REMEMBERED = 86_400_000;
 
 const endKey = (dialed: boolean, siteId: string): string => `${dialed ? 'out' : 'in'} ${siteId}`;
 
@@ -119,8 +121,13 @@ export class ConfiguredLinks {
     for (const dialer of this.#dialers.values()) dialer.linkLeaving(link);
   }
 
-  /** Ends what a certificate no longer allows, and forgets drained parts. Called periodically. */
+  /** Ends what a certificate no longer allows, and forgets drained parts and old links. Called periodically. */
   cutExpired(now: number): void {
+    for (const [key, { until }] of this.#ended) {
+      if (now - until < REMEMBERED) break;
+      this.#ended.delete(key);
+      this.#host.changed();
+    }
     for (const part of [...this.#parts(), ...this.#leaving]) guard('look/expired', part, () => part.cutExpired(now));
     for (const leaving of this.#leaving) if (leaving.idle) this.#leaving.delete(leaving);
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { testAuthority } from '../support/certificates.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { freePort } from '../../support/free-port.ts';
 import { access, accessPort, connector, link, listener, siteConfig, start, until } from '../support/site.ts';
 
@@ -50,6 +51,21 @@ test('the accepting side reports an incoming link: site, address, cost, since; a
     ({ incoming, listeners }) => incoming.length === 1 && listeners['Listener/web']?.lostSites === undefined,
   );
   assert.equal(west.state.endedIncoming?.length, 0);
+});
+
+test('an ended link is forgotten after a day without its site', async (t) => {
+  const authority = await testAuthority();
+  await using west = await start({ ...siteConfig('west'), accesses: [access(await authority.issue())] });
+  const east = await start({ ...siteConfig('east'), links: [link('west', await accessPort(west), await authority.issue())] });
+  await until(west, 'the link', ({ incoming }) => incoming.length === 1);
+  await east.drain(0);
+  await until(west, 'the end of the link', ({ endedIncoming }) => endedIncoming?.length === 1);
+  const begun = Date.now();
+  const clock = t.mock.method(Date, 'now', () => begun + 86_000_000);
+  await eventually('a look at what has expired', () => clock.mock.callCount() > 3);
+  assert.equal(west.state.endedIncoming?.length, 1);
+  clock.mock.mockImplementation(() => begun + 86_500_000);
+  await until(west, 'the link to be forgotten', ({ endedIncoming }) => endedIncoming?.length === 0);
 });
 
 const SILENT = /The peer was silent for \d+ s and answered no ping\.$/;
