@@ -1,6 +1,6 @@
 /** Content of `input/resources` (and of `internal/links`). Only changed files are read again. */
 import type { Stats } from 'node:fs';
-import { lstat, opendir, stat } from 'node:fs/promises';
+import { lstat, opendir } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { ProxyConfig, TlsBundle } from '../../router/contract.ts';
@@ -35,6 +35,7 @@ interface Entry extends Watched {
 interface Listing {
   /** Stamp of the directory; undefined: list it again. */
   readonly stamp: Stamp | undefined;
+  readonly exists: boolean;
   readonly entries: readonly Entry[];
   readonly problem?: FileProblem;
 }
@@ -49,8 +50,6 @@ export class InputReader {
   readonly #clock: () => number;
   readonly #listings = new Map<string, Listing>();
   #latest: { readonly files: readonly ParsedFile[]; readonly input: Input } | undefined;
-  /** Whether `input/resources` has existed. */
-  #isKnown = false;
 
   constructor(layout: NamespaceLayout, clock: () => number = Date.now) {
     this.#layout = layout;
@@ -63,7 +62,6 @@ export class InputReader {
    */
   async read(): Promise<Input> {
     const { input, internal, root } = this.#layout;
-    await this.#expectFolder(input.resources);
     const look = new Look();
     const read: FolderRead[] = [];
     // The user's own files come first, so they take precedence over `internal/links`.
@@ -75,19 +73,6 @@ export class InputReader {
     const combined = { ...combine(files, `${relative(root, internal.links)}/`), restless };
     this.#latest = { files, input: combined };
     return combined;
-  }
-
-  /** Missing is not empty: the namespace was moved, or its file system was unmounted. */
-  async #expectFolder(folder: string): Promise<void> {
-    const isMissing = await stat(folder).then(
-      () => false,
-      (error: unknown) => hasCode(error, 'ENOENT'),
-    );
-    if (isMissing && this.#isKnown) {
-      const message = `${folder} does not exist any more, so the site goes on as it was. Put the directory back, or stop the site. Without resources, leave it empty.`;
-      throw new EarshotError('state-missing', message);
-    }
-    this.#isKnown ||= !isMissing;
   }
 
   async #readFolder(folder: string, look: Look): Promise<FolderRead> {
@@ -119,14 +104,17 @@ export class InputReader {
     const stamp = await listingStamp(look, folder, this.#clock());
     const before = this.#listings.get(folder);
     if (before?.stamp !== undefined && stamp !== undefined && isSameStamp(before.stamp, stamp)) return before;
-    const { root } = this.#layout;
-    const { names, problem } = await listFolder(folder, root);
+    const { root, input } = this.#layout;
+    const found = await listFolder(folder, root);
+    if (found === undefined && before?.exists === true && folder === input.resources) throw missing(folder);
+    const { names, problem } = found ?? { names: [] };
     const known = new Map(before?.entries.map((entry) => [entry.path, entry]));
     const entries = names.map((name): Entry => {
       const path = join(folder, name);
       return known.get(path) ?? { path, file: relative(root, path), stamp: undefined, parsed: undefined };
     });
-    const listing = { stamp: problem === undefined ? stamp : undefined, entries, ...(problem === undefined ? {} : { problem }) };
+    const exists = found !== undefined;
+    const listing = { stamp: problem === undefined ? stamp : undefined, exists, entries, ...(problem === undefined ? {} : { problem }) };
     this.#listings.set(folder, listing);
     return listing;
   }
@@ -149,6 +137,12 @@ export class InputReader {
     }
     return entry.parsed;
   }
+}
+
+/** Missing is not empty: the namespace was moved, or its file system was unmounted. */
+function missing(folder: string): EarshotError {
+  const message = `${folder} does not exist any more, so the site goes on as it was. Put the directory back, or stop the site. Without resources, leave it empty.`;
+  return new EarshotError('state-missing', message);
 }
 
 function forget(entry: Entry): void {
@@ -187,7 +181,11 @@ async function isDangling(path: string): Promise<boolean> {
   );
 }
 
-async function listFolder(folder: string, root: string): Promise<{ readonly names: readonly string[]; readonly problem?: FileProblem }> {
+/** Undefined if the directory does not exist. */
+async function listFolder(
+  folder: string,
+  root: string,
+): Promise<{ readonly names: readonly string[]; readonly problem?: FileProblem } | undefined> {
   const names: string[] = [];
   const file = relative(root, folder);
   try {
@@ -204,7 +202,7 @@ async function listFolder(folder: string, root: string): Promise<{ readonly name
       }
     }
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return { names: [] };
+    if (hasCode(error, 'ENOENT')) return undefined;
     return { names: names.sort(), problem: { file, severity: 'error', message: `the directory cannot be read (${codeOf(error)}).` } };
   }
   return { names: names.sort() };
