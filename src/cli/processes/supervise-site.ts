@@ -1,5 +1,6 @@
 /** `earshot run` without the name of a router: runs as many routers of a site as its setting asks for. */
 import type { ServerResponse } from 'node:http';
+import { OnceLog } from '../../agent/once-log.ts';
 import { DEFAULT_PORTS } from '../../api/skupper/names.ts';
 import { DirectoryWatch } from '../../platform/linux/watch.ts';
 import { InputReader } from '../../platform/linux/input.ts';
@@ -151,6 +152,7 @@ class RouterCount {
   /** Calls back with each other number. */
   follow(onChange: (count: number) => void): Disposable & { readonly look: () => void } {
     let before = this.#count;
+    const once = new OnceLog();
     const look = async (): Promise<void> => {
       try {
         const count = await this.read();
@@ -159,7 +161,8 @@ class RouterCount {
         before = count;
         onChange(count);
       } catch (error) {
-        this.#log.warn({ error }, `the number of routers cannot be read: ${messageOf(error)}`);
+        const message = messageOf(error);
+        once.say(message, () => this.#log.warn({ error }, `the number of routers cannot be read: ${message}`));
       }
     };
     const looks = new Coalescer('look/router-count', look);
