@@ -96,6 +96,7 @@ test('three commands of the README on each machine connect them, and an upgrade 
   assert.equal(await eventually('the first answer', curl), 'hello from east\n');
   const seconds = (performance.now() - begin) / 1000;
   t.diagnostic(`${seconds.toFixed(1)} s from the first command to the first answer`);
+  assert.ok(seconds <= 60, `${seconds} s`);
 
   assert.match(await west.sh('earshot version'), new RegExp(`commit: +${OLD.commit}`));
   const download = await startHeldDownload(west.host, 'http://127.0.0.1:8080/large');
