@@ -91,7 +91,7 @@ export class Repairs {
   }
 }
 
-/** Includes the owners: deleting a Site or a Listener deletes its objects, which is no conflict over those of its successor. */
+/** Includes the owners. If a Site is deleted and created again, writing its objects again is not a repair. */
 function keyOf({ of, object: { metadata }, part = '' }: Repaired): string {
   const { namespace = '', name, uid, ownerReferences = [] } = metadata;
   const owners = ownerReferences.map((owner) => owner.uid).toSorted();

@@ -76,7 +76,7 @@ export async function showOverview({ resources: all, terminal }: Context, { outp
   if (check === true) requireNone(faults, advice !== undefined);
 }
 
-/** Counts the links that other sites opened, which are no objects of this site. Undefined if there are none. */
+/** Counts the links from other sites, since no object of this site shows them. Undefined without such links. */
 function incomingText(links: readonly IncomingLink[], place: CommandPlace): string | undefined {
   // Only a silent link that is up has a message.
   const counts = Map.groupBy(links, ({ operational, message }) =>

@@ -100,7 +100,7 @@ function accounts(view: NamespaceView, site: Site): DesiredState {
 
 function configs(view: NamespaceView, site: Site): DesiredState {
   const labels = { [label.routerConfig]: '' };
-  // The anchor of a former Site names its key. With it, this Site would wait for that key forever.
+  // The anchor of a former Site names its key, which is deleted with that Site. This Site would wait for it without end.
   const before = view.find(configMaps, ROUTER);
   const routerData = before === undefined || isOfAnotherSite(before, site.metadata.uid) ? undefined : before.data;
   const revoked = view.revoked === undefined ? routerData?.[ROUTER_DATA.revoked] : JSON.stringify(view.revoked);
